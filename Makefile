@@ -8,6 +8,9 @@ EQUAL_BITS := equal_bits and not slow and not processes
 # The kernels that a processor without AVX-512 runs.
 OLDER := ATEN_CPU_CAPABILITY=avx2 ONEDNN_MAX_CPU_ISA=AVX2
 
+# Bytes of the largest wheel that is built.
+LARGEST := 2000000
+
 # What every part leans on, with the versions of other packages that `lowest` and `newest` install.
 CORE := tests/test_*.py tests/reduce tests/coupling tests/contrast tests/data tests/encoders tests/training
 
@@ -101,6 +104,7 @@ package:
 	$(VENV)-package/bin/python -m pip install --quiet --constraint constraints.txt build==1.6.1 twine==7.0.0
 	PIP_CONSTRAINT=$(CURDIR)/constraints.txt $(VENV)-package/bin/python -m build --outdir dist
 	$(VENV)-package/bin/twine check --strict dist/*
+	.ci/size.sh $(LARGEST) dist/*.whl
 	$(PYTHON) -m venv $(VENV)-installed
 	$(VENV)-installed/bin/python -m pip install --quiet --constraint constraints.txt dist/*.whl
 	.ci/installed.sh $(VENV)-installed/bin/python

@@ -12,8 +12,9 @@ from importlib import metadata, resources
 
 import tammes
 
+tammes.recipes.hcl(temperature=0.5, beta=1.0)
 heavy = {"lightning", "matplotlib", "kornia", "torch_geometric", "transformers"} & set(sys.modules)
-assert not heavy, f"import tammes also imported {sorted(heavy)}"
+assert not heavy, f"an objective also imported {sorted(heavy)}"
 assert resources.files("tammes").joinpath("py.typed").is_file(), "the wheel has no py.typed"
 assert metadata.metadata("tammes")["License-Expression"] == "Apache-2.0"
 print("tammes", metadata.version("tammes"), "at", tammes.__file__)

@@ -2,15 +2,35 @@
 
     python .ci/lowest.py > lowest.txt
 
-Direct dependencies alone, those of `text` and `graphs` among them; what they need in turn is pip's choice.
+Direct dependencies and those of the extras in `test`; where several ask for one package, the highest of their
+minimums. What these need in turn is pip's choice, and so are the tools of the tests.
 """
 
 import re
 import tomllib
 from pathlib import Path
 
-project = tomllib.loads(Path(__file__).parents[1].joinpath("pyproject.toml").read_text())["project"]
-optional = project["optional-dependencies"]
-for requirement in (*project["dependencies"], *optional["text"], *optional["graphs"]):
-    name, version = re.fullmatch(r"([\w.-]+)>=([\d.]+)", requirement).groups()
-    print(f"{name}=={version}")
+EXTRAS = re.compile(r"tammes\[(.+)\]")
+MINIMUM = re.compile(r"([\w.-]+)>=([\d.]+)")
+
+
+def lowest(project: dict) -> dict[str, str]:
+    """Return the oldest version of each package that all tested requirements allow."""
+    optional = project["optional-dependencies"]
+    tested = ",".join(found[1] for each in optional["test"] if (found := EXTRAS.fullmatch(each))).split(",")
+    requirements = [*project["dependencies"], *(each for extra in tested for each in optional[extra])]
+    versions: dict[str, str] = {}
+    for name, version in (MINIMUM.fullmatch(each).groups() for each in requirements):
+        versions[name] = max(versions.get(name, version), version, key=numbers)
+    return versions
+
+
+def numbers(version: str) -> tuple[int, ...]:
+    """Return the numbers of a version, so that 3.10 comes after 3.9."""
+    return tuple(int(part) for part in version.split("."))
+
+
+if __name__ == "__main__":
+    file = Path(__file__).parents[1] / "pyproject.toml"
+    for name, version in lowest(tomllib.loads(file.read_text())["project"]).items():
+        print(f"{name}=={version}")

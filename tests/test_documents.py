@@ -7,7 +7,9 @@ import tomllib
 from pathlib import Path
 
 import pytest
+import torch
 import yaml
+from PIL import Image
 
 ROOT = Path(__file__).parent.parent
 DOCUMENTS = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").glob("*.md"))]
@@ -15,19 +17,38 @@ BLOCK = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
 CITED = re.compile(r"\b([A-Z][^\W\d_]+)(?: et al\.| and [A-Z][^\W\d_]+)?\s\(((?:19|20)\d\d)\)")
 LINK = re.compile(r"\]\(([^)#]+)(?:#[^)]*)?\)")
 
-# Examples that name the reader's own files, or train for minutes: other tests cover what they show. Blocks
-# marked `py` instead of `python` are outlines, with dots where the reader fills in.
-NOT_RUN = {"training.md", "data.md"}
+EPOCHS = re.compile(r"\bepochs=\d+")
 
 
-@pytest.mark.parametrize("document", [d for d in DOCUMENTS if d.name not in NOT_RUN], ids=lambda d: d.name)
-def test_examples_run(
-    document: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+@pytest.fixture
+def _files_of_the_reader(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A folder with what examples name without writing it: photographs, and articles of many sentences."""
     monkeypatch.chdir(tmp_path)
+    generator = torch.Generator().manual_seed(0)
+    for number in range(8):
+        file = tmp_path / f"photographs/{('cats', 'dogs')[number % 2]}/{number}.png"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        pixels = torch.randint(0, 256, (48, 64, 3), dtype=torch.uint8, generator=generator)
+        Image.fromarray(pixels.numpy()).save(file)
+    words = ["cats", "dogs", "rain", "rivers", "sleep", "fall", "from", "to", "the", "city"]
+    for name, documents in (("corpus", 30), ("others", 2)):
+        for number in range(documents):
+            drawn = torch.randint(0, len(words), (80, 6), generator=generator).tolist()
+            sentences = [" ".join(words[each] for each in row).capitalize() + "." for row in drawn]
+            (tmp_path / name).mkdir(exist_ok=True)
+            (tmp_path / name / f"{number}.txt").write_text("\n".join(sentences))
+
+
+@pytest.mark.usefixtures("_files_of_the_reader")
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda d: d.name)
+def test_examples_run(document: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Each block with the names of those before it, and one epoch of each training.
+
+    Blocks marked `py` instead of `python` are outlines, with dots or names where the reader fills in.
+    """
     names: dict[str, object] = {}
     for block in BLOCK.findall(document.read_text()):
-        exec(compile(block, document.name, "exec"), names)
+        exec(compile(EPOCHS.sub("epochs=1", block), document.name, "exec"), names)
     assert "Traceback" not in capsys.readouterr().err
 
 
@@ -82,3 +103,12 @@ def test_the_conda_recipe_asks_for_what_the_package_does() -> None:
     assert recipe["about"]["summary"] == project["project"]["description"]
     assert set(project["build-system"]["requires"]) == {"hatchling>=1.26"}
     assert "hatchling >=1.26" in recipe["requirements"]["host"]
+
+
+def test_the_steps_of_a_release_name_each_file_that_has_the_version() -> None:
+    version = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
+    steps = (ROOT / "CONTRIBUTING.md").read_text().partition("## Releases")[2].splitlines()
+    first = next(line for line in steps if line.startswith("1. Write the version"))
+    files = [ROOT / "pyproject.toml", *ROOT.glob("*.cff"), *(ROOT / "conda").iterdir()]
+    having = {str(file.relative_to(ROOT)) for file in files if version in file.read_text()}
+    assert having == set(re.findall(r"`([^`]+)`", first.partition(";")[0]))

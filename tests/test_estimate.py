@@ -62,6 +62,18 @@ def test_one_seed_decides_nothing() -> None:
     assert str(found) == "5.000 (one seed)"
 
 
+def test_intervals_of_accuracies_stay_between_0_and_1_and_have_a_width() -> None:
+    scattered = Estimate.of_accuracies([0.1, 0.5, 0.2], 20)
+    assert scattered.low == 0.0 > Estimate.over_seeds([0.1, 0.5, 0.2]).low
+    assert scattered.values == (0.1, 0.5, 0.2)
+    assert Estimate.of_accuracies([0.99, 0.9], 20).high == 1.0
+    assert Estimate.of_accuracies([0.5, 0.6, 0.55], 20) == Estimate.over_seeds([0.5, 0.6, 0.55])
+    for value in (1.0, 0.3):  # three times 0.3 has a mean that differs from it by rounding
+        equal, share = Estimate.of_accuracies([value] * 3, 20), Estimate.of_share(value, 20)
+        assert (equal.low, equal.high) == pytest.approx((share.low, share.high))
+        assert equal.values == (value,) * 3
+
+
 def test_seeds_that_are_shared_are_compared_seed_by_seed() -> None:
     better, worse = [0.5, 0.7, 0.9], [0.49, 0.69, 0.89]
     assert Estimate.of_difference(better, worse).above_zero

@@ -150,6 +150,8 @@ STUDIES = (
     ("features.md", "| | readout | over its host", "features-classification"),
     ("features.md", "| | unchanged | radius", "features-adversarial"),
     ("geometry.md", "| | readout | cosine", "geometry-ablation"),
+    ("geometry.md", "| | readout, % | Wahba", "geometry-equivariance"),
+    ("geometry.md", "| the thesis | here", "geometry-equivariance"),
     ("geometry.md", "| | neighbors that stay", "geometry-retrieval"),
     ("geometry.md", "| | untrained | uniform negatives |", "geometry-packing"),
     ("graphs.md", "| set | negatives | published", "graphs-hard-molecules"),
@@ -158,6 +160,7 @@ STUDIES = (
     ("latent.md", "| latents, observed, updates", "positives-table-1"),
     ("latent.md", "| length | untrained", "positives-figure-3"),
     ("masked.md", "| method | epochs", "masked-robustness"),
+    ("positives.md", "| set | positives | probe", "positives-real-data"),
     ("negatives_images.md", "| on CIFAR-10 | readout", "negatives-images"),
     ("papers.md", "| trained against | loss", "transport-degeneracy"),
     ("papers.md", "| | MR | CR", "sentences-quick-thoughts"),
@@ -176,7 +179,8 @@ INTERVAL = re.compile(rf"{NUMBER} \[{NUMBER}, {NUMBER}\]")
 def intervals_of(folder: Path) -> Iterator[tuple[float, float, float]]:
     """Means with their 95 % intervals: of the findings, of each column over the seeds, and of differences.
 
-    Differences are those of two arms, seed by seed, whose first settings are equal. Of a cell with several
+    Differences are those of two arms, seed by seed, whose first settings (the data) are equal, for each of
+    these and for all of them together. Of a cell with several
     numbers, each is taken, and their mean. Those that a finding says in words are taken from there.
     """
     for finding in json.loads((folder / "findings.json").read_text()):
@@ -207,12 +211,18 @@ def intervals_of(folder: Path) -> Iterator[tuple[float, float, float]]:
             yield from map(ends_of, zip(*cells.values(), strict=True))
             if folder.name in IN_POWERS and min(itertools.chain(*cells.values())) > 0:
                 yield from map(ends_of, zip(*(map(math.log10, cell) for cell in cells.values()), strict=True))
+        together: dict[tuple[tuple[str, ...], tuple[str, ...]], list[list[float]]] = {}
         for (one, mine), (other, theirs) in itertools.permutations(several.items(), 2):
             if one[0] == other[0] and {seed: len(mine[seed]) for seed in mine} == {
                 seed: len(theirs[seed]) for seed in theirs
             }:
                 both = [zip(mine[seed], theirs[seed], strict=True) for seed in mine]
-                yield from map(ends_of, zip(*([a - b for a, b in pairs] for pairs in both), strict=True))
+                differences = [[a - b for a, b in pairs] for pairs in both]
+                together.setdefault((one[1:], other[1:]), []).extend(differences)
+                yield from map(ends_of, zip(*differences, strict=True))
+        for differences in together.values():
+            if len(set(map(len, differences))) == 1:
+                yield from map(ends_of, zip(*differences, strict=True))
 
 
 def numbers_in(cell: str) -> list[float]:

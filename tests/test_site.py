@@ -102,6 +102,33 @@ def test_links_to_sections_lead_to_one(page: Path) -> None:
         assert link["part"] in anchors_of(target), link[0]
 
 
+@pytest.mark.parametrize(
+    ("paragraphs", "sentence"),
+    [
+        (
+            ["with a purpose for each: the weights. The rest.", "A step makes two views."],
+            "A step makes two views.",
+        ),
+        (["Everything is drawn from", "Each page has one."], "Each page has one."),
+        (
+            ["Ash et al. (2022), sec. 4 and D.1: k varies.\nSo does B."],
+            "Ash et al. (2022), sec. 4 and D.1: k varies.",
+        ),
+        (
+            ["Sizes (cf. Table 1) vary by 2.5 to 3, e.g. A and B. Yes."],
+            "Sizes (cf. Table 1) vary by 2.5 to 3, e.g. A and B.",
+        ),
+        (["Which one? That one."], "Which one?"),
+        (["AMD EPYC, torch 2.13.0"], ""),
+    ],
+)
+def test_a_page_is_described_by_its_first_whole_sentence(
+    paragraphs: list[str], sentence: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(str(DOCS / "_site"))
+    assert import_module("sentences").describing_sentence(paragraphs) == sentence
+
+
 def test_every_example_has_a_title_and_a_picture() -> None:
     examples = sorted((ROOT / "examples").glob("*.py"))
     assert len(examples) == 12

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import sys
+from dataclasses import fields
 from importlib import import_module
 from pathlib import Path
 
 import pytest
 
 from tammes.papers.entry import entries
+from tammes.papers.robinson_masked.runs import MaskedRun
+from tammes.papers.robinson_masked.training import MINUTES_HERE
 
 ROOT = Path(__file__).parent.parent
 RESULTS = ROOT / "benchmarks/results/studies"
@@ -63,3 +67,16 @@ def test_what_did_not_come_out_stands_under_its_own_heading() -> None:
     assert "| effect | gain | −1.0 [−1.5, −0.5] |" in pages.finding_lines(no)
     open_ = no | {"verdict": "not resolved: at this size about 9 seeds would be needed"}
     assert pages.kind_of(open_) == pages.UNDECIDED
+
+
+def test_the_minutes_of_the_masked_studies_are_those_of_their_tables() -> None:
+    """An encoder that several entries measure is trained once."""
+    cells = {}
+    for file in RESULTS.glob("masked-*/table.csv"):
+        with file.open(encoding="utf-8") as table:
+            for row in csv.DictReader(table):
+                settings = tuple(row[each.name] for each in fields(MaskedRun))
+                cells[settings] = float(row["seconds"])
+    assert round(sum(cells.values()) / 60) == MINUTES_HERE
+    page = (ROOT / "docs/masked.md").read_text(encoding="utf-8")
+    assert page.count(f"{MINUTES_HERE} minutes of training on one core") == 2

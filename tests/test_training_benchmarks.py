@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from importlib.util import find_spec
@@ -27,6 +28,7 @@ def run(script: str, *words: str) -> subprocess.CompletedProcess[str]:
 @pytest.mark.parametrize(
     ("script", "row"),
     [
+        ("comparisons.py --only glyphs", "| hcl above simclr |"),
         ("encoders.py", "| ResNet9, width 16 |"),
         ("equivariance.py", "| CARE, 4 groups |"),
         ("features.py", "| IFM-SimCLR |"),
@@ -42,6 +44,16 @@ def test_it_runs_through(script: str, row: str) -> None:
     assert done.returncode == 0, done.stderr
     assert row in done.stdout
     assert "allowed" not in done.stdout
+
+
+def test_the_recorded_comparisons_are_those_of_the_demo() -> None:
+    script = "from comparisons import DIGITS, GLYPHS; print(DIGITS); print(GLYPHS)"
+    said = subprocess.run(
+        [sys.executable, "-c", script], cwd=FOLDER, capture_output=True, text=True, check=True
+    ).stdout
+    made = (FOLDER.parent / "Makefile").read_text().replace("\\\n\t\t", "")
+    demo = [re.sub(r" --report \S+", "", line) for line in made.splitlines() if "tammes compare" in line]
+    assert demo == [f"\t$(BIN)/tammes compare {words}" for words in said.splitlines()]
 
 
 @pytest.mark.skipif(find_spec("lightly") is not None, reason="lightly is installed")

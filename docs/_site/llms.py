@@ -1,10 +1,11 @@
-"""The file llms.txt of the site: every page with its title and first sentence, for programs that read."""
+"""The file llms.txt of the site: every page with its title and a sentence, for programs that read."""
 
-import re
 from pathlib import Path
 
 from docutils import nodes
 from sphinx.application import Sphinx
+
+from sentences import describing_sentence
 
 HEAD = """\
 # Tammes
@@ -12,16 +13,16 @@ HEAD = """\
 > A Python library and a command line for contrastive learning with PyTorch: it trains encoders by comparing
 > pairs, and lets you choose which pairs count. Losses are exact at any batch size in linear memory.
 """
-SENTENCE = re.compile(r".+?[.?](?=\s|$)", re.DOTALL)
 
 
-def first_sentence(document: nodes.document) -> str:
-    """Return the first sentence of the first paragraph of a page."""
-    for paragraph in document.findall(nodes.paragraph):
-        found = SENTENCE.match(paragraph.astext())
-        if isinstance(paragraph.parent, nodes.section) and found:
-            return " ".join(found[0].split())
-    return ""
+def description(document: nodes.document) -> str:
+    """Return the sentence that describes a page, or of a record, which has none, its command."""
+    paragraphs = document.findall(nodes.paragraph)
+    sentence = describing_sentence(
+        each.astext() for each in paragraphs if isinstance(each.parent, nodes.section)
+    )
+    command = next((each.astext() for each in document.findall(nodes.literal_block)), "")
+    return sentence or (f"`{command}`" if command and "\n" not in command else "")
 
 
 def write(app: Sphinx, error: Exception | None) -> None:
@@ -38,7 +39,7 @@ def write(app: Sphinx, error: Exception | None) -> None:
     lines = [HEAD]
     for page in pages:
         title = app.env.titles[page].astext()
-        sentence = first_sentence(app.env.get_doctree(page))
+        sentence = description(app.env.get_doctree(page))
         lines.append(f"- [{title}]({app.builder.get_target_uri(page)}): {sentence}".rstrip(": "))
     (Path(app.outdir) / "llms.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
 

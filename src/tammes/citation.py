@@ -46,9 +46,27 @@ def citation_of(parts: Iterable[object]) -> str:
         >>> print(citation_of([Debias(class_prior=0.1)]).splitlines()[0])
         @inproceedings{chuang2020debiased,
     """
-    # By the class that is listed first: a part made from one of ours cites what that comes from.
-    keys = [key for part in parts for each in type(part).__mro__ for key in _OF.get(each, ())]
+    return entries_of(key for part in parts for key in _keys_of(part))
+
+
+def entries_of(keys: Iterable[str]) -> str:
+    """Return the BibTeX entries with these keys, each once.
+
+    Args:
+        keys: keys of the bibliography of the package.
+
+    Example:
+        >>> print(entries_of(["kusupati2022matryoshka"]).splitlines()[0])
+        @inproceedings{kusupati2022matryoshka,
+    """
     return "\n\n".join(_entries()[key] for key in dict.fromkeys(keys))
+
+
+def _keys_of(part: object) -> list[str]:
+    """Return the keys of a part's papers: of its class and those that it is made from, and of its fields."""
+    keys = [key for each in type(part).__mro__ for key in _OF.get(each, ())]
+    # The limit of infinitely many negatives is the decoupled loss.
+    return [*keys, "yeh2022decoupled"] if isinstance(part, InfoNCE) and part.limit else keys
 
 
 @cache

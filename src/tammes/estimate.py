@@ -5,12 +5,14 @@ from __future__ import annotations
 import math
 import statistics
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from scipy.special import ndtri, stdtrit
 
 LEVEL = 0.95
 """Confidence of every interval."""
+NO_WIDTH = 1e-12
+"""Width of an interval around equal values, which differ by rounding alone."""
 MOST_SEEDS = 1000
 """Largest number of seeds that `Estimate.seeds_needed` names."""
 
@@ -190,7 +192,10 @@ class Estimate:
 
     @staticmethod
     def of_accuracies(values: Sequence[float], trials: int) -> Estimate:
-        """Return the accuracy over several seeds, with Student's interval, or of a single one, with Wilson's.
+        """Return the mean accuracy over several seeds, with Student's interval, cut at 0 and 1.
+
+        Wilson's takes its place for a single seed, and where all seeds have the same accuracy: Student's
+        would have no width then, although the test rows are a sample.
 
         Args:
             values: accuracy of each seed, at least one.
@@ -199,8 +204,17 @@ class Estimate:
         Example:
             >>> print(Estimate.of_accuracies([0.95], 360))
             0.950 [0.922, 0.968]
+            >>> print(Estimate.of_accuracies([1.0, 1.0, 1.0], 18))
+            1.000 [0.824, 1.000]
+            >>> print(Estimate.of_accuracies([0.1, 0.5], 18))
+            0.300 [0.000, 1.000]
         """
-        return Estimate.over_seeds(values) if len(values) > 1 else Estimate.of_share(values[0], trials)
+        if len(values) == 1:
+            return Estimate.of_share(values[0], trials)
+        found = Estimate.over_seeds(values)
+        if found.high - found.low > NO_WIDTH:
+            return replace(found, low=max(0.0, found.low), high=min(1.0, found.high))
+        return replace(Estimate.of_share(found.mean, trials), values=found.values)
 
     @property
     def is_known(self) -> bool:

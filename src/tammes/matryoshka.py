@@ -9,6 +9,7 @@ from jaxtyping import Float, Integer
 from torch import Tensor, nn
 
 from tammes.checks import check_integer, check_number
+from tammes.citation import entries_of
 from tammes.measurements import Measurements
 from tammes.module import ObjectiveModule
 from tammes.objective import Objective
@@ -72,6 +73,19 @@ class Matryoshka:
     def last(self) -> Measurements:
         """Named numbers of the last call, at the largest length."""
         return self.each[max(self.dims)].last
+
+    @property
+    def citation(self) -> str:
+        """BibTeX entries of Kusupati et al. (2022), and of the papers whose methods the objective is made of.
+
+        Example:
+            >>> from tammes import recipes
+            >>> sum_of = Matryoshka(objective=recipes.simclr(temperature=0.5), dims=(2, 4))
+            >>> print(sum_of.citation.splitlines()[0])
+            @inproceedings{kusupati2022matryoshka,
+        """
+        own = entries_of(["kusupati2022matryoshka"])
+        return "\n\n".join(each for each in (own, self.objective.citation) if each)
 
     def __call__(
         self,

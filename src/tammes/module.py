@@ -20,6 +20,10 @@ class Evaluates(Protocol):
     def last(self) -> Measurements:
         """Named numbers of the last call."""
 
+    @property
+    def citation(self) -> str:
+        """BibTeX entries of the papers whose methods it is made of."""
+
     def __call__(
         self,
         *views: Tensor | Pairs,
@@ -84,6 +88,11 @@ class ObjectiveModule(nn.Module):
     def last(self) -> Measurements:
         """Named numbers of the last call."""
         return self.objective.last
+
+    @property
+    def citation(self) -> str:
+        """BibTeX entries of the papers whose methods the objective is made of."""
+        return self.objective.citation
 
     @override
     def forward(

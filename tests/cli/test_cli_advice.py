@@ -12,8 +12,9 @@ from tammes.cli.advice import advice, advice_of_views
 from tammes.cli.main import main
 from tammes.cli.options.data import Split
 from tammes.cli.train import precision_hint
+from tammes.encoders import VisionTransformerConfig
 from tammes.report import Curve, Outcome, Scores
-from tammes.training import Machine, TrainingConfig
+from tammes.training import Machine, Masked, TrainingConfig
 from tammes.training.suited import suited
 from tiny import random_images, write_images
 
@@ -43,6 +44,13 @@ def outcome(view_a: torch.Tensor, view_b: torch.Tensor) -> Outcome:
     )
 
 
+def views_of_ten_classes() -> tuple[torch.Tensor, torch.Tensor]:
+    generator = torch.Generator().manual_seed(0)
+    centers = torch.randn(10, 32, generator=generator)[torch.arange(200) % 10]
+    view_a, view_b = (centers + 0.3 * torch.randn(200, 32, generator=generator) for _ in range(2))
+    return view_a, view_b
+
+
 def test_labels_are_counted_and_a_number_goes_before_them() -> None:
     images, config = random_images(40), of(recipes.hcl(temperature=0.5, beta=1.0, class_prior=0.1))
     negatives, coupling, prior = advice(Split(data="x"), images, [config])
@@ -67,15 +75,24 @@ def test_objectives_that_know_the_labels_have_no_false_negatives() -> None:
         assert advice(Split(data="x"), random_images(40), [config]) == ()
 
 
+def test_masked_autoencoders_have_no_negatives() -> None:
+    simclr = of(recipes.simclr(temperature=0.5))
+    mae, can = (
+        suited(simclr.objective, random_images(40), encoder=VisionTransformerConfig(), masked=masked)
+        for masked in (Masked.mae(), Masked())
+    )
+    trained = outcome(*views_of_ten_classes())
+    assert advice(Split(data="x"), random_images(40), [mae]) == advice_of_views(trained, [mae]) == ()
+    assert advice(Split(data="x"), random_images(40), [mae, can]) != ()
+    assert advice_of_views(trained, [can]) != ()
+
+
 def test_without_classes_the_views_are_asked() -> None:
     config = of(recipes.simclr(temperature=0.5))
     images = random_images(40)
     unlabeled = type(images)(pixels=images.pixels, names=images.names)
     assert advice(Split(data="x"), unlabeled, [config]) == ()
-    generator = torch.Generator().manual_seed(0)
-    centers = torch.randn(10, 32, generator=generator)[torch.arange(200) % 10]
-    view_a, view_b = (centers + 0.3 * torch.randn(200, 32, generator=generator) for _ in range(2))
-    negatives, coupling, _ = advice_of_views(outcome(view_a, view_b), [config])
+    negatives, coupling, _ = advice_of_views(outcome(*views_of_ten_classes()), [config])
     assert "judged by this embedding" in negatives
     assert "nothing is resolved" in coupling
     collapsed = torch.ones(200, 4)

@@ -1,10 +1,13 @@
 """The commands on graphs: train, resume, embed, evaluate and compare; and what is refused in one line."""
 
 import json
+import shutil
+import zipfile
 from pathlib import Path
 
 import pytest
 
+from tammes.cli import graph_scores
 from tammes.cli.main import main
 from tammes.data import GraphSet
 from tiny import random_graph_set, random_texts, write_images, write_texts, write_tu_set
@@ -67,13 +70,29 @@ def test_evaluate_classifies_graphs_in_folds(
     assert 0 < found["svm"] <= 1
     assert main(words) == 0
     said = capsys.readouterr().out
-    assert "each classified 1 times in 3 folds" in " ".join(said.split())
+    assert "each classified once in 3 folds" in " ".join(said.split())
     assert f"{found['equal']} graphs equal an earlier one" in said
     assert main([*words, "--distinct", "--json"]) == 0
     other = json.loads(capsys.readouterr().out)
     assert (other["graphs"], other["leaked"]) == (60 - found["equal"], 0.0)
     assert main([*words, "--distinct"]) == 0
     assert "were left out" in capsys.readouterr().out
+
+
+def test_the_kernel_of_many_graphs_is_left_out(
+    run: Path, data: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(graph_scores, "MOST_OF_KERNEL", 59)
+    monkeypatch.setattr(graph_scores, "wl_features", None)  # not even called
+    words = ["evaluate", str(run), "--data", str(data), "--folds", "2", "--repeats", "2"]
+    assert main(words) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "each classified 2 times in 2 folds" in said
+    assert "The Weisfeiler-Lehman kernel was left out: it takes memory" in said
+    assert main([*words, "--json"]) == 0
+    floors = json.loads(capsys.readouterr().out)["floors"]
+    assert floors["Weisfeiler-Lehman kernel"] is None
+    assert floors["degree histogram"]["svm"] > 0.7
 
 
 def test_objectives_are_compared(data: Path, tmp_path: Path) -> None:
@@ -158,6 +177,34 @@ def test_bad_graphs_are_one_line_and_nothing_is_trained(
         words = ["train", "jsd", "--data", str(folder), "--out", str(tmp_path / "run"), *TINY]
         assert message in refused(capsys, *words)
     assert not (tmp_path / "run").exists()
+
+
+def test_an_archive_is_named_with_or_without_its_suffix(
+    data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("ONE", "TWO"):
+        folder = write_tu_set(tmp_path / "unpacked", name, random_graph_set(12))
+        with zipfile.ZipFile(tmp_path / f"{name}.zip", "w") as archive:
+            for file in folder.iterdir():
+                archive.write(file, f"{name}/{file.name}")
+    shutil.rmtree(tmp_path / "unpacked")
+    words = ["train", "jsd", "--out", str(tmp_path / "run"), *TINY, "--epochs", "1"]
+    assert "found 2: name one of " in (line := refused(capsys, *words, "--data", str(tmp_path)))
+    assert line.endswith(f"{tmp_path / 'ONE.zip'}, {tmp_path / 'TWO.zip'}")
+    assert main([*words, "--data", str(tmp_path / "TWO")]) == 0
+
+
+def test_few_graphs_are_one_batch_and_one_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    few = write_tu_set(tmp_path / "few", "TINY", random_graph_set(8))
+    words = ["train", "jsd", "--out", str(tmp_path / "run"), "--epochs", "1", "--accelerator", "cpu"]
+    assert main([*words, "--data", str(few)]) == 0
+    assert "batch_size: 6\n" in (tmp_path / "run" / "config.yaml").read_text()
+    (tmp_path / "one.edges").write_text("1 2\n")
+    words[3] = str(tmp_path / "other")
+    line = refused(capsys, *words, "--data", str(tmp_path / "one.edges"))
+    assert "expected at least two graphs to train on, each the negative of the other, got one" in line
 
 
 def test_test_graphs_have_the_columns_of_the_training(data: Path, tmp_path: Path) -> None:

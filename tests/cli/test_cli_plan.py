@@ -55,3 +55,17 @@ def test_it_prints_numbers_for_other_programs(capsys: pytest.CaptureFixture[str]
 )
 def test_it_refuses_what_makes_no_sense(capsys: pytest.CaptureFixture[str], words: str, reason: str) -> None:
     assert reason in said(capsys, words, code=2)
+
+
+@pytest.mark.parametrize("name", ["batch", "dim", "devices"])
+def test_a_number_beyond_all_is_refused_by_its_flag(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    words = {"rows": 1000, "batch": 100, name: 10_000_000_000_000}
+    line = said(capsys, " ".join(f"--{key} {value}" for key, value in words.items()), code=2)
+    assert line == f"tammes: --{name} must be a finite number at most 1e+12, got 10000000000000"
+
+
+def test_rows_may_be_a_power_of_ten(capsys: pytest.CaptureFixture[str]) -> None:
+    words = said(capsys, "--rows 1e6 --batch 2.5e2 --rate 2")
+    assert "1 epoch of 1,000,000 rows: 4,000 steps" in words
+    refused = said(capsys, "--rows many --batch 250 --rate 2", code=2)
+    assert "Error parsing --rows: expected a whole number such as 1000000 or 1e6, got 'many'" in refused

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 import torch
 
@@ -30,6 +32,13 @@ def test_a_higher_severity_changes_images_more(name: str) -> None:
         for severity in SEVERITIES
     ]
     assert 0 < errors[0] < errors[1] < errors[2] < errors[3] < errors[4]
+
+
+def test_pixelate_rounds_its_sizes_so_that_small_images_have_equal_severities() -> None:
+    clean = pictures(size=8)
+    made = [whole(corrupted(clean, "pixelate", severity=severity)) for severity in SEVERITIES]
+    equal = [torch.equal(one, other) for one, other in pairwise(made)]
+    assert equal == [False, True, False, False]
 
 
 @pytest.mark.parametrize("name", NAMES)

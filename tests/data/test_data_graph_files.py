@@ -8,7 +8,7 @@ import networkx
 import pytest
 import torch
 
-from tammes.data import edge_lists, tu_set
+from tammes.data import edge_lists, tu_set, tu_sets
 from tammes.data.edge_lists import holds_edge_lists, named_edge_lists
 from tammes.data.tu_sets import tu_files
 from tiny import random_graph_set, write_tu_set
@@ -43,14 +43,23 @@ def test_several_sets_are_found_by_name(tiny_set: Path, tmp_path: Path) -> None:
     other = write_tu_set(tmp_path / "elsewhere", "OTHER", random_graph_set(seed=1))
     zipped(other, tmp_path / "OTHER.zip")
     assert [files.name for files in tu_files(tmp_path)] == ["OTHER", "TINY"]
-    with pytest.raises(ValueError, match=r"found 2 \(OTHER, TINY\): name one of their folders"):
+    with pytest.raises(ValueError, match=r"found 2: name one of .*/OTHER\.zip, .*/TINY$"):
         tu_set(tmp_path)
+    assert tu_set(tmp_path / "OTHER").digest == tu_set(tmp_path / "OTHER.zip").digest
     assert len(tu_set(tmp_path, name="OTHER")) == 22
     with pytest.raises(ValueError, match=r"of a data set of the TU collection in .*, found none"):
         tu_set(tmp_path / "nowhere")
     (tmp_path / "not.zip").write_text("no archive")
     with pytest.raises(ValueError, match=r"expected a whole zip archive, got one .* damaged: .*not\.zip"):
         tu_files(tmp_path / "not.zip")
+
+
+def test_several_sets_in_one_folder_are_told_apart_by_their_names(tiny_set: Path) -> None:
+    for file in write_tu_set(tiny_set / "more", "OTHER", random_graph_set(seed=1)).iterdir():
+        file.rename(tiny_set / file.name)
+    with pytest.raises(ValueError, match=r"found OTHER, TINY in one place: give each a separate folder"):
+        tu_set(tiny_set)
+    assert len(tu_set(tiny_set, name="TINY")) == 22
 
 
 def test_a_set_without_edges_is_no_folder_of_texts(tiny_set: Path) -> None:
@@ -68,6 +77,25 @@ def test_attributes_are_features_if_wanted(tiny_set: Path) -> None:
     assert graphs.features[:, 2].unique().tolist() == [0.5]
     (tiny_set / "TINY_node_labels.txt").write_text("3, 1\n" * nodes)
     assert tu_set(tiny_set).columns == ("label 0, 3", "label 1, 1")
+
+
+def test_labels_of_a_large_range_have_columns_where_they_occur(
+    tiny_set: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file, nodes = tiny_set / "TINY_node_labels.txt", len(random_graph_set().features)
+    file.write_text("-9223372036854775808\n" + "1000000\n" * (nodes - 1))
+    graphs = tu_set(tiny_set)
+    assert graphs.columns == ("label -9223372036854775808", "label 1000000")
+    assert torch.equal(graphs.features.sum(0), torch.tensor([1.0, nodes - 1.0]))
+    file.write_text("3\n" + "1002\n" * (nodes - 1))  # a column for each integer, as in kept runs
+    graphs = tu_set(tiny_set)
+    assert graphs.columns == tuple(f"label {label}" for label in range(3, 1003))
+    assert graphs.features.sum(0)[[0, 1, -1]].tolist() == [1, 0, nodes - 1]
+    file.write_text("3\n" + "1003\n" * (nodes - 1))
+    assert tu_set(tiny_set).columns == ("label 3", "label 1003")
+    monkeypatch.setattr(tu_sets, "MOST_ENTRIES", nodes)
+    with pytest.raises(ValueError, match=r"at most 1 different labels of .*node_labels\.txt, got 2, each a"):
+        tu_set(tiny_set)
 
 
 def test_without_node_labels_the_feature_is_one(tiny_set: Path) -> None:
@@ -265,6 +293,24 @@ def test_names_of_nodes_are_in_the_order_of_rows(tmp_path: Path) -> None:
         ),
         ("nodes.csv", "graph,node,size\nc,x,1\n", "got 'c' in line 2"),
         ("nodes.csv", "graph,node,size\na,x,red\n", "a number for each feature in line 2"),
+        ("labels.csv", "graph,label\na,1\nb\n", r"2 cells in line 3 of .*labels\.csv, one .*, got 1"),
+        ("labels.csv", "graph,label\na,1\nb,ring, star\n", r"2 cells in line 3 of .*labels\.csv, .* got 3"),
+        ("labels.csv", "label,graph\n1,a\n\n2\n", r"2 cells in line 4 of .*labels\.csv, .*, got 1"),
+        ("labels.csv", "graph,label\n,1\n", r"the name of a graph in line 2 of .*labels\.csv, got none"),
+        (
+            "labels.csv",
+            "graph,label\na,1\nb,2\na,2\n",
+            r"each graph once in .*labels\.csv, got a in line 2 and in line 4",
+        ),
+        ("nodes.csv", "size,graph,node\n1,a\n", r"3 cells in line 2 of .*nodes\.csv, one .*, got 2"),
+        (
+            "nodes.csv",
+            "graph,node,size\na,x,1\nb,x,1\na,x,2\n",
+            r"each node once in .*nodes\.csv, got x of a in line 2 and in line 4",
+        ),
+        ("nodes.csv", "graph,node,size\na,,1\n", r"the name of a node in line 2 of .*nodes\.csv"),
+        ("nodes.csv", "graph,node,x,x\n", r"each column once in .*nodes\.csv, got x twice"),
+        ("a.edgelist", "x y\n", r"one list of edges for each graph in .*, got a\.edges and a\.edgelist"),
     ],
 )
 def test_lists_that_lack_something_are_refused(tmp_path: Path, name: str, content: str, message: str) -> None:

@@ -34,6 +34,21 @@ def test_a_subset_has_the_same_graphs() -> None:
     assert graphs.digest == random_graph_set().digest
 
 
+def test_indices_count_from_the_end_and_others_are_refused() -> None:
+    graphs = random_graph_set()
+    last, first = graphs.batch([-1, 0]), graphs.batch([21, 0])
+    for name in ("features", "edges", "owner"):
+        assert torch.equal(vars(last)[name], vars(first)[name])
+    assert len(graphs.batch([])) == 0
+    for rows in ([22], [0, -23], torch.tensor([40])):
+        with pytest.raises(IndexError, match="expected indices from 0 to 21, got"):
+            graphs.batch(rows)
+        with pytest.raises(IndexError, match="expected indices from 0 to 21, got"):
+            graphs.subset(rows)
+    with pytest.raises(ValueError, match=r"expected integers as indices, got torch\.bool"):
+        graphs.batch(torch.ones(22, dtype=torch.bool))
+
+
 def test_the_subgraph_of_some_nodes_keeps_the_edges_between_them() -> None:
     batch = random_graph_set().batch([0, 1])
     nodes = torch.arange(len(batch.owner)) % 2 == 0
@@ -63,6 +78,7 @@ def tampered(graphs: GraphSet, name: str) -> dict[str, object]:
         "starts": {"edge_starts": graphs.edge_starts + 1},
         "names": {"names": ("a",)},
         "columns": {"columns": ("one",)},
+        "repeated": {"columns": ("one", "one")},
     }[name]
 
 
@@ -74,6 +90,7 @@ def tampered(graphs: GraphSet, name: str) -> dict[str, object]:
         ("starts", "expected 23 edge_starts from 0"),
         ("names", "a name for each of 22 graphs, got 1"),
         ("columns", r"features must have shape \(any, 1\)"),
+        ("repeated", "each feature once among the columns, got 'one' twice"),
     ],
 )
 def test_what_contradicts_itself_is_refused(name: str, message: str) -> None:
@@ -116,6 +133,76 @@ def test_graphs_of_torch_geometric_and_rows_of_a_table() -> None:
         graphs_of([{"edge_index": [[], []], "num_nodes": 2}])
     with pytest.raises(ValueError, match="expected at least one graph"):
         graphs_of([])
+
+
+PATH = {"edge_index": [[0, 1], [1, 2]], "num_nodes": 3}
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "classes"),
+    [
+        ([1234567], [1234568], ("1234567", "1234568")),
+        (0.12345678, 0.12345679, ("0.12345678", "0.12345679")),
+        (torch.tensor([0.1]), torch.tensor([0.2]), ("0.1", "0.2")),
+        (2**53, 2**53 + 1, (str(2**53), str(2**53 + 1))),
+        (-1.0, [[1.0]], ("-1", "1")),
+        (False, torch.tensor(True), ("0", "1")),
+        ("ring", [" star "], ("ring", "star")),
+        (torch.tensor([0.5], dtype=torch.bfloat16), "a", ("0.5", "a")),
+    ],
+    ids=str,
+)
+def test_different_numbers_and_words_are_different_classes(
+    first: object, second: object, classes: tuple[str, ...]
+) -> None:
+    assert graphs_of([{**PATH, "y": first}, {**PATH, "y": second}]).classes == classes
+
+
+@pytest.mark.parametrize("missing", [None, [], float("nan"), "", [None]], ids=str)
+def test_what_is_no_class_is_no_label(missing: object) -> None:
+    assert graphs_of([{**PATH, "y": missing}]).labels is None
+
+
+def test_several_targets_are_refused_unless_labels_are_left_out() -> None:
+    rows = [{**PATH, "y": [0, 1]}, {**PATH, "y": [0, 0]}]
+    with pytest.raises(ValueError, match=r"one class as y, got 2 values: keep one .* in graph 0"):
+        graphs_of(rows)
+    assert graphs_of(rows, labels=False).labels is None
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"edge_index": [[0.0, 1.0], [1.0, 2.5]]}, r"integers as edge_index, got torch\.float32 in graph 0"),
+        (
+            {"edge_index": [[False, True], [True, True]]},
+            r"integers as edge_index, got torch\.bool in graph 0",
+        ),
+        ({"num_nodes": 3.7}, r"an integer of at least 0 as num_nodes, got 3\.7 in graph 0"),
+        ({"num_nodes": -1}, "an integer of at least 0 as num_nodes, got -1"),
+        ({"num_nodes": "many"}, "an integer of at least 0 as num_nodes, got 'many'"),
+        ({"x": 1.0}, r"features of nodes must have shape \(any, any\), got \(\) in graph 0"),
+        ({"y": {"a": 1}}, "a number or a word as y, got dict in graph 0"),
+    ],
+    ids=str,
+)
+def test_other_types_are_refused_in_a_line(change: dict[str, object], message: str) -> None:
+    with pytest.raises(ValueError, match=message) as caught:
+        graphs_of([{**PATH, **change}])
+    assert "\n" not in str(caught.value)
+
+
+def test_what_is_no_graph_is_refused_and_so_are_too_few_names() -> None:
+    with pytest.raises(ValueError, match=r"a graph of torch_geometric or a mapping .*, got int in graph 0"):
+        graphs_of([3])
+    with pytest.raises(ValueError, match="a name for each of 2 graphs, got 1"):
+        graphs_of([PATH, PATH], names=["a"])
+
+
+def test_features_under_the_other_name_are_kept() -> None:
+    row = {**PATH, "x": None, "node_feat": [[1.0], [2.0], [3.0]]}
+    assert graphs_of([row]).features.flatten().tolist() == [1, 2, 3]
+    assert graphs_of([{**PATH, "num_nodes": torch.tensor(3.0)}]).sizes.tolist() == [3]
 
 
 def test_many_graphs_take_linear_memory() -> None:

@@ -199,20 +199,22 @@ def test_a_list_of_edges_alone_is_enough(tmp_path: Path) -> None:
             "node,label\n1,a\n2,b\n",
             r"expected edges between nodes of .*nodes\.csv, got node 9 in line 2",
         ),
-        ("1 2\n", "node,label\n1,a\n2,b\n2,b\n", r"expected each node once in .*nodes\.csv, got 2 twice"),
+        ("1 2\n", "node,label\n1,a\n2,b\n2,b\n", r"node once in .*nodes\.csv, got 2 in line 3 and in line 4"),
         (
             "1 2\n",
             "node,label\n1,a\n2,\n",
             "expected a label for every item or for none, got 1 of 2 without one, first 2",
         ),
         ("1 2\n", "node,age\n1,3\n2,old\n", r"expected a number for each feature in line 3 of .*nodes\.csv"),
-        ("1 2\n", "node,age\n1,3\n2\n", r"expected a number for each feature in line 3 of .*nodes\.csv"),
+        ("1 2\n", "node,age\n1,3\n2\n", r"expected 2 cells in line 3 of .*nodes\.csv, one .*, got 1"),
+        ("1 2\n", "x,label,node\n1,a,1\n2,b\n", r"expected 3 cells in line 3 of .*nodes\.csv, .* got 2"),
+        ("1 2\n", "node,x,x\n1,3,4\n2,3,4\n", r"expected each column once in .*nodes\.csv, got x twice"),
         ("1 2\n", "name\n1\n", r"expected the column node in .*nodes\.csv, got name"),
         ("1\n", None, "expected two nodes in each line, got '1' in line 1"),
         ("1 2\n", "node,age\n1,3\n2,nan\n", "got NaN or infinity of node 1"),
         ("", None, "expected at least one node, got none"),
     ],
-    ids=["end", "twice", "label", "word", "short", "column", "line", "nan", "empty"],
+    ids=["end", "twice", "label", "word", "short", "cut", "repeated", "column", "line", "nan", "empty"],
 )
 def test_one_line_says_what_is_wrong_with_the_files(
     tmp_path: Path, edges: str, nodes: str | None, message: str

@@ -112,6 +112,39 @@ def test_another_size_keeps_the_weights(positions: str) -> None:
     assert not larger.training
 
 
+@pytest.mark.parametrize("positions", ["sine-cosine", "learned"])
+def test_another_size_keeps_precision_and_what_is_frozen(positions: str) -> None:
+    encoder = small(positions=positions).double()
+    encoder.embedding.requires_grad_(False)
+    encoder.blocks[0].eval()
+    if positions == "learned":
+        encoder.position.requires_grad_(False)
+    larger = encoder.with_size(32)
+    assert {each.dtype for each in larger.state_dict().values()} == {torch.float64}
+    frozen = [name for name, each in larger.named_parameters() if not each.requires_grad]
+    assert frozen == [name for name, each in encoder.named_parameters() if not each.requires_grad]
+    assert [block.training for block in larger.blocks] == [False, True]
+    assert larger(torch.rand(2, 3, 32, 32, dtype=torch.float64)).dtype == torch.float64
+    with torch.no_grad():
+        larger.norm.weight.zero_()
+    assert encoder.norm.weight.all()  # a copy
+
+
+@pytest.mark.parametrize(
+    ("size", "message"),
+    [
+        (18, "patches of 4 pixels divide, got 18; the nearest that they do are 16 and 20"),
+        (3, "size must be an integer of at least 4, got 3: patches have 4 pixels a side"),
+        (0, "at least 4, got 0"),
+        (-4, "at least 4, got -4"),
+        (16.0, "must be an integer of at least 4, got 16.0"),
+    ],
+)
+def test_sizes_that_patches_do_not_divide_are_refused(size: int, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        small().with_size(size)
+
+
 def test_fixed_positions_are_no_parameters() -> None:
     assert "position" not in dict(small().named_parameters())
     assert "position" in dict(small(positions="learned").named_parameters())
@@ -159,10 +192,6 @@ def test_impossible_settings_are_refused() -> None:
         VisionTransformerConfig(drop_path=1.0)
     with pytest.raises(ValueError, match="patches of 5; the nearest that do are 4 and 8"):
         VisionTransformerConfig(patch=5).build(channels=3, size=32)
-    with pytest.raises(
-        ValueError, match="images of 18 pixels a side, got patches of 4; the nearest that do are 3 and 6"
-    ):
-        small().with_size(18)
     with pytest.raises(ValueError, match="tiny, small, base, large, got 'huge'"):
         VisionTransformerConfig.of("huge")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match=r"shape \(batch, 3, 16, 16\), got \(2, 3, 8, 8\)"):

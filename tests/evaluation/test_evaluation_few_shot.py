@@ -4,6 +4,7 @@ import pytest
 import torch
 from torch import Tensor
 
+from tammes.estimate import Estimate
 from tammes.evaluation import FewShot, LabeledFeatures
 from tammes.evaluation.few_shot import ridge
 from tammes.evaluation.regression import PENALTIES
@@ -99,6 +100,16 @@ def test_more_shots_help_and_the_interval_is_over_the_draws() -> None:
     right = FewShot(shots=25, draws=5).right(train, test)
     assert right.shape == (5, 200)
     assert right.double().mean(dim=1).tolist() == list(ten.values)
+
+
+def test_the_interval_is_one_of_accuracies() -> None:
+    train, test = points(40, width=12), points(2, width=12, seed=1)
+    wide = FewShot(shots=1, draws=3).accuracy(train, test)
+    assert 0 <= wide.low <= wide.high <= 1
+    labels = torch.arange(60) % 3
+    clear = LabeledFeatures(features=torch.eye(3)[labels], labels=labels)
+    assert FewShot(shots=5, draws=3).accuracy(clear, clear).low == Estimate.of_share(1.0, 60).low
+    assert not FewShot(shots=5, draws=1).accuracy(clear, clear).is_known
 
 
 def test_too_few_rows_are_refused() -> None:

@@ -95,3 +95,20 @@ def test_the_interval_of_the_fall_is_that_of_images_drawn_anew() -> None:
     assert scores.fall.high == pytest.approx(high, abs=0.01)
     nothing = replace(scores, right=torch.zeros(400, dtype=torch.bool))
     assert nothing.fall is None
+
+
+def test_intervals_have_a_width_where_all_images_agree_and_stay_between_0_and_1() -> None:
+    right = torch.ones(18, dtype=torch.bool)
+    same = CorruptionScores(right=right, corrupted={"jpeg": right.expand(2, 18)}, severities=(1, 2))
+    assert same.of("jpeg").low == same.mean.low == same.clean.low < 0.83
+    assert same.fall is not None
+    assert (same.fall.low, same.fall.mean) == (0.0, 0.0)
+    assert same.fall.high == pytest.approx(1 - same.clean.low)
+    some = right.clone()
+    some[0] = False
+    nearly = replace(same, corrupted={"jpeg": some.expand(2, 18), "fog": (~some).expand(2, 18)})
+    assert nearly.of("jpeg").high == 1.0
+    assert nearly.of("fog").low == 0.0
+    lost = replace(same, corrupted={"jpeg": (~some).expand(2, 18)}).fall
+    assert lost is not None
+    assert lost.high == 1.0 > lost.mean > lost.low

@@ -36,7 +36,7 @@ def test_an_archive_is_read_and_one_of_several_data_sets_is_not_guessed(tmp_path
         write_tu(tmp_path / "sets" / name, EDGES, INDICATOR, name=name)
     archive = shutil.make_archive(str(tmp_path / "ONE"), "zip", tmp_path / "sets", "ONE")
     assert [graph.ground.sizes for graph in tu_graphs(archive)] == [(3,), (2,), (1,)]
-    with pytest.raises(ValueError, match=r"found 2 \(ONE, TWO\): name one of their folders"):
+    with pytest.raises(ValueError, match=r"found 2: name one of .*/ONE, .*/TWO$"):
         tu_graphs(tmp_path / "sets")
 
 

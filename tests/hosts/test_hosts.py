@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+import math
 import subprocess
 import sys
 from pathlib import Path
@@ -48,6 +49,12 @@ def assert_alike(ours: Tensor, theirs: Tensor, rows: list[Tensor]) -> None:
 def test_without_hardness_it_is_lightlys_loss() -> None:
     a, b = views()
     assert_alike(LightlyLoss(SIMCLR)(a, b), lightly.loss.NTXentLoss(temperature=0.1)(a, b), [a, b])
+
+
+def test_the_decoupled_loss_is_lightlys_less_a_constant() -> None:
+    a, b = views()
+    ours = tammes.recipes.decoupled(temperature=0.1)(a, b) + math.log(2 * len(a) - 2)
+    assert_alike(ours, lightly.loss.DCLLoss(temperature=0.1)(a, b), [a, b])
 
 
 def test_a_loop_of_lightlys_trains_with_it() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import math
 from collections.abc import Callable
 from dataclasses import astuple
 
@@ -26,10 +28,14 @@ def small() -> VisionTransformer:
     return VisionTransformerConfig(patch=4, width=24, depth=2, heads=3).build(channels=3, size=16)
 
 
-def can(weights: Weights | None = None, **changes: object) -> CAN:
+def of_single_pixels() -> VisionTransformer:
+    return VisionTransformerConfig(patch=1, width=24, depth=1, heads=3).build(channels=1, size=4)
+
+
+def can(weights: Weights | None = None, encoder: VisionTransformer | None = None, **changes: object) -> CAN:
     torch.manual_seed(0)
     settings = {"decoder": DECODER, "projector": (32, 16), **changes}
-    return CAN(small(), weights=weights, **settings)  # type: ignore[arg-type]
+    return CAN(small() if encoder is None else encoder, weights=weights, **settings)  # type: ignore[arg-type]
 
 
 def views(batch: int = 6) -> tuple[Tensor, Tensor]:
@@ -205,11 +211,33 @@ def test_printed_weights_sum_to_one() -> None:
         (lambda: can(SIMCLR).decode(views()[0]), "there is no decoder"),
         (lambda: can().losses(torch.rand(2, 3, 8, 8), torch.rand(2, 3, 8, 8)), "expected images of shape"),
         (lambda: DecoderConfig(width=30, heads=4), "multiple of the heads"),
+        (lambda: CAN(nn.Linear(4, 4)), "encoder must be a VisionTransformer, got Linear"),
+        (lambda: can((1, 0, 0)), "weights must be a Weights, got tuple"),
+        (lambda: can(decoder=24), "decoder must be a DecoderConfig, got int"),
+        (lambda: can(projector=()), "width of its output at least"),
+        (lambda: can(rate=1e-4), "nothing to reconstruct"),
+        (lambda: can(MAE, normalize_targets=True, encoder=of_single_pixels()), "patches of one pixel"),
+        (lambda: can(MAE).losses(views(0)[0]), "one image at least, got none"),
+        (lambda: can(MAE).losses(views(4)[0], views(3)[0]), "same images, got 4 and 3"),
+        (lambda: can(MAE).losses(views()[0].to(torch.uint8)), "from 0 to 1, got torch.uint8: divide by 255"),
+        (lambda: can().decode(views()[0].long()), "from 0 to 1, got torch.int64"),
+        (lambda: can(MAE).losses(torch.full((2, 3, 16, 16), math.nan)), "finite numbers, got NaN"),
+        (lambda: can(MAE).losses(torch.full((2, 3, 16, 16), -math.inf)), "finite numbers, got NaN"),
     ],
 )
 def test_impossible_settings_are_refused(make: Callable[[], object], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         make()
+
+
+def test_where_the_host_would_wait_the_next_call_raises(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tammes.masked.can.waits", lambda device: True)
+    module, (a, _) = can(MAE), views()
+    module.losses(torch.full_like(a, math.nan))
+    copy.deepcopy(module).losses(a)
+    with pytest.raises(ValueError, match="in the call before this one: expected images of finite numbers"):
+        module.losses(a)
+    module.losses(a)
 
 
 def test_training_lowers_every_term() -> None:

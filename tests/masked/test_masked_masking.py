@@ -60,14 +60,26 @@ def test_patches_are_taken_by_their_places() -> None:
 
 
 def test_a_rate_hides_a_whole_number_of_patches_and_not_all() -> None:
-    assert hidden_count(49, 24 / 49) == 24
-    with pytest.raises(
-        ValueError, match=r"0\.5, which is 24\.5 of them; the nearest that do are 24/49 and 25/49"
-    ):
+    assert hidden_count(49, 24 / 49) == hidden_count(49, 0.4898) == 24
+    choices = r"choose 0\.49 \(24 of 49\) or 0\.51 \(25 of 49\)$"
+    with pytest.raises(ValueError, match=r"0\.5, which is 24\.5 of them; " + choices):
         hidden_count(49, 0.5)
+    with pytest.raises(ValueError, match=r"15\.84 of them; choose 0\.938 \(15 of 16\)$"):
+        hidden_count(16, 0.99)
     with pytest.raises(ValueError, match="rate must be"):
         hidden_count(49, 1.0)
     with pytest.raises(ValueError, match="rate must be"):
         hidden_count(49, -0.1)
     with pytest.raises(ValueError, match="leaves a patch visible"):
         hidden_count(4, 1 - 1e-9)
+
+
+@pytest.mark.parametrize("patches", [2, 7, 16, 49, 64, 196, 441])
+def test_rates_that_a_message_names_are_accepted(patches: int) -> None:
+    for below in range(patches):
+        with pytest.raises(ValueError, match="choose") as refused:
+            hidden_count(patches, (below + 0.5) / patches)
+        named = [part.split(" (") for part in str(refused.value).partition("choose ")[2].split(" or ")]
+        assert named
+        for rate, count in named:
+            assert hidden_count(patches, float(rate)) == int(count.split()[0])

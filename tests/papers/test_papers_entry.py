@@ -1,8 +1,10 @@
 """Entries are found, say what they try, and do it."""
 
+import ast
 import importlib
 import inspect
 import pkgutil
+import re
 from importlib.metadata import version
 from pathlib import Path
 
@@ -37,6 +39,39 @@ def test_every_experiment_has_an_entry():
             assert list(inspect.signature(run).parameters) == ["request"]
             experiments.add(name)
     assert experiments == {entry.run.__module__ for entry in entries()}
+
+
+def remarks_of(source: str) -> list[str]:
+    """Return the paragraphs in `REMARKS = (...)` and `remarks=(...)`, what is computed in them as braces."""
+    tuples = [
+        node.value
+        for node in ast.walk(ast.parse(source))
+        if (isinstance(node, ast.keyword) and node.arg == "remarks")
+        or (isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "REMARKS")
+    ]
+    return [
+        "".join(part.value if isinstance(part, ast.Constant) else "{}" for part in parts)
+        for each in tuples
+        if isinstance(each, ast.Tuple)
+        for text in each.elts
+        if (parts := text.values if isinstance(text, ast.JoinedStr) else [text])
+        if isinstance(text, ast.Constant | ast.JoinedStr)
+    ]
+
+
+def test_remarks_of_pages_are_sentences():
+    """A line edit once took the beginning of a paragraph, which no other test reads."""
+    found = {
+        file: remarks_of(file.read_text())
+        for file in Path(tammes.papers.__path__[0]).rglob("*.py")
+        if "remarks" in file.read_text().lower()
+    }
+    assert sum(map(len, found.values())) > 60
+    for file, remarks in found.items():
+        for remark in remarks:
+            # A Greek letter may begin, or a number.
+            assert re.match("[^a-z]", remark), (file.name, remark)
+            assert remark.endswith("."), (file.name, remark)
 
 
 def test_entries_come_in_the_order_of_their_names():

@@ -1,6 +1,7 @@
 """The entries on graphs: small, without learning, and what is refused."""
 
 import json
+import math
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from tammes.papers.robinson_negatives import (
     GRAPHS_AUGMENTED,
     GRAPHS_HARD,
     GRAPHS_NODES,
+    graph_tables,
     graph_training,
     graphs_augmented,
     graphs_hard,
@@ -32,6 +34,7 @@ from tammes.papers.robinson_negatives.graph_training import (
     load_sets,
     measurer,
 )
+from tammes.papers.study import Results
 from tammes.positives import OneChange, OwnGraph, SameInstance
 from tiny import random_graph_set, write_tu_set
 
@@ -250,7 +253,7 @@ def test_easy_negatives_have_the_weights_of_hard_ones_reversed() -> None:
             Easy(**wrong)
 
 
-def test_too_few_different_graphs_have_no_number() -> None:
+def test_too_few_different_graphs_have_no_number(tmp_path: Path) -> None:
     graphs = random_graph_set(8)
     test = GraphTest(
         labels=graphs.required_labels(),
@@ -259,5 +262,14 @@ def test_too_few_different_graphs_have_no_number() -> None:
         machine=SVM(costs=(1.0,)),
     )
     score = test.score([torch.randn(8, 2)], loss=0.0, seconds=0.0)
-    assert (score.distinct, score.different) == (0.0, 4)
+    assert math.isnan(score.distinct)
+    assert score.different == 4
     assert score.leaked > 0
+    results = Results(tmp_path / "table.csv", GraphRun, GraphScore)
+    run = GraphRun(data="MUTAG", method="a", seed=0, graphs=8, epochs=0, folds=4)
+    results.append(run, score)
+    read = Results(tmp_path / "table.csv", GraphRun, GraphScore).known
+    assert math.isnan(read[run].distinct)
+    for known in (read, {run: replace(score, distinct=0.0)}):  # 0 in tables of earlier versions
+        shown = graph_tables.numbers(GraphResults(scores=known), {}, "a")
+        assert shown.rows[0][shown.header.index("different graphs")] == "–"

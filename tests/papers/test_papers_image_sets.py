@@ -9,7 +9,7 @@ import torch
 
 from tammes.data import Images
 from tammes.data.fifths import every_fifth_apart
-from tammes.papers.image_sets import balanced, class_folder, of_classes
+from tammes.papers.image_sets import balanced, class_folder, image_sets, of_classes
 from tiny import random_images, write_images
 
 
@@ -55,3 +55,71 @@ def test_a_folder_of_classes_has_its_name(tmp_path: Path) -> None:
         write_images(tmp_path / "pets", "cat", "dog", count=10), size=8
     ).items()
     assert (name, len(learned), len(tried), learned.size) == ("pets", 16, 4, 8)
+
+
+def write_tiny(root: Path) -> Path:
+    """Files laid out like those of Tiny-ImageNet: five images of each of two classes, three to measure on."""
+    for name in ("n01", "n02"):
+        write_images(root / "train" / name, "images", count=5)
+        (root / "train" / name / f"{name}_boxes.txt").write_text("0.png\t0\t0\t9\t9\n")
+    write_images(root / "val", "images", count=3)
+    classes = {"0.png": "n02", "1.png": "n01", "2.png": "n02"}
+    lines = [f"{name}\t{label}\t0\t0\t9\t9\n" for name, label in classes.items()]
+    (root / "val" / "val_annotations.txt").write_text("".join(lines))
+    write_images(root / "test", "images", count=2)
+    (root / "wnids.txt").write_text("n02\nn01\n")
+    return root
+
+
+@pytest.mark.filterwarnings("ignore::tammes.data.SkippedFilesWarning")
+def test_tiny_imagenet_is_one_set_with_its_own_part_to_measure_on(tmp_path: Path) -> None:
+    tiny = write_tiny(tmp_path / "sets" / "tiny")
+    sets = [image_sets(place, size=8) for place in (tiny, tmp_path / "sets")]
+    for found in (*sets, class_folder(tiny, size=8)):
+        ((name, (learned, tried)),) = found.items()
+        assert (name, len(learned), learned.classes) == ("tiny", 10, ("n01", "n02"))
+        assert tried.classes == learned.classes
+        assert (tried.names, tried.required_labels().tolist()) == (("0.png", "1.png", "2.png"), [1, 0, 1])
+    ((name, (learned, tried)),) = image_sets(tiny / "train", size=8).items()
+    assert (name, len(learned), learned.classes) == ("train", 8, ("n01", "n02"))
+
+
+@pytest.mark.parametrize("other", ["val", "test", "validation"])
+def test_parts_with_folders_of_classes_are_one_set(tmp_path: Path, other: str) -> None:
+    write_images(tmp_path / "inet" / "train", "ant", "bee", "cow", count=5)
+    write_images(tmp_path / "inet" / other, "ant", "cow", count=2)
+    ((name, (learned, tried)),) = image_sets(tmp_path / "inet", size=8).items()
+    assert (name, len(learned), len(tried)) == ("inet", 15, 4)
+    assert tried.required_labels().tolist() == [0, 0, 2, 2]  # as numbered among three classes
+    write_images(tmp_path / "inet" / other, "dog", count=1)
+    with pytest.raises(ValueError, match=r"expected classes of .*train in .*, got dog"):
+        image_sets(tmp_path / "inet", size=8)
+
+
+def test_a_part_without_labels_leaves_a_fifth_of_the_others(tmp_path: Path) -> None:
+    write_images(tmp_path / "inet" / "train", "ant", "bee", count=5)
+    write_images(tmp_path / "inet" / "test", "images", count=2)
+    ((name, (learned, tried)),) = image_sets(tmp_path / "inet", size=8).items()
+    assert (name, len(learned), len(tried)) == ("inet", 8, 2)
+
+
+def test_an_image_without_a_class_is_refused(tmp_path: Path) -> None:
+    tiny = write_tiny(tmp_path / "tiny")
+    (tiny / "val" / "val_annotations.txt").write_text("0.png\tn01\n\n")
+    with (
+        pytest.warns(match="boxes"),
+        pytest.raises(ValueError, match=r"class of 1\.png in .*val_annotations\.txt"),
+    ):
+        image_sets(tiny, size=8)
+
+
+def test_classes_may_be_named_like_parts(tmp_path: Path) -> None:
+    write_images(tmp_path / "vehicles", "train", "test", count=5)
+    ((name, (learned, _)),) = image_sets(tmp_path / "vehicles", size=8).items()
+    assert (name, learned.classes) == ("vehicles", ("test", "train"))
+
+
+def test_sets_may_lie_in_folders_named_images(tmp_path: Path) -> None:
+    write_images(tmp_path / "all" / "pets" / "images", "cat", "dog", count=5)
+    ((name, (learned, _)),) = image_sets(tmp_path / "all", size=8).items()
+    assert (name, learned.classes) == ("images", ("cat", "dog"))

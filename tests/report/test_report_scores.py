@@ -36,8 +36,8 @@ def test_one_seed_has_the_interval_of_the_test_rows():
 
 
 def test_several_seeds_have_the_interval_of_the_seeds():
-    floor = Floor(name="a", scores=Scores(probe=0.8), seeds=(Scores(probe=0.7), Scores(probe=0.9)))
-    assert PROBE.estimate(floor, 400) == Estimate.over_seeds([0.7, 0.9])
+    floor = Floor(name="a", scores=Scores(probe=0.8), seeds=(Scores(probe=0.79), Scores(probe=0.81)))
+    assert PROBE.estimate(floor, 400) == Estimate.over_seeds([0.79, 0.81])
 
 
 def test_a_floor_without_seeds_is_a_constant_for_a_difference():

@@ -12,7 +12,10 @@ from torch.nn.functional import normalize, softplus
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from tammes import Hard, NodesToGraphs, Objective, OtherLabels, Pairs, Softplus, Transport, recipes
+from tammes.data import graphs_of
+from tammes.encoders import GINEncoderConfig, ShortcutHeadConfig
 from tammes.reduce import Dense
+from tammes.training import Model
 
 
 def drawn(sizes: tuple[int, ...] = (3, 1, 4, 2), d: int = 5) -> tuple[Tensor, Tensor, Tensor]:
@@ -135,8 +138,13 @@ def largest_tensor(objective: Objective, pairs: Pairs) -> int:
 
 @pytest.mark.parametrize(
     "objective",
-    [recipes.jsd(), recipes.jsd(beta=1.0), recipes.simclr(temperature=0.5)],
-    ids=["jsd", "hard", "infonce"],
+    [
+        recipes.jsd(),
+        recipes.jsd(beta=1.0),
+        recipes.simclr(temperature=0.5),
+        Objective(temperature=1.0, coupling=Transport(epsilon=0.5), contrast=Softplus()),
+    ],
+    ids=["jsd", "hard", "infonce", "transport"],
 )
 def test_no_matrix_of_nodes_and_graphs_is_formed(objective: Objective) -> None:
     nodes_of_each, graphs, d = 10, 1200, 4
@@ -144,6 +152,24 @@ def test_no_matrix_of_nodes_and_graphs_is_formed(objective: Objective) -> None:
     rows = torch.randn(len(owner), d, requires_grad=True)
     pairs = NodesToGraphs()(rows, torch.randn(graphs, d, requires_grad=True), owner=owner)
     assert largest_tensor(objective, pairs) < 600 * 600  # of 14 million entries; a tile has 512 x 512
+
+
+@pytest.mark.parametrize("objective", [recipes.jsd(), recipes.jsd(beta=1.0)], ids=["jsd", "hard"])
+def test_no_matrix_of_nodes_and_graphs_is_formed_in_a_whole_step(objective: Objective) -> None:
+    pytest.importorskip("torch_geometric")
+    path = {"edge_index": [list(range(9)), list(range(1, 10))], "num_nodes": 10}
+    graphs = graphs_of([path] * 1200)
+    encoder = GINEncoderConfig(width=4, layers=2).build(inputs=1)
+    head = ShortcutHeadConfig()
+    model = Model(encoder, head.build(encoder.features), node_head=head.build(encoder.features))
+    optimizer = torch.optim.Adam(model.parameters())
+    with Largest() as largest:
+        batch = graphs.batch(range(1200))
+        rows, candidates = model.nodes_and_graphs(batch)
+        objective(NodesToGraphs()(rows, candidates, owner=batch.owner)).backward()
+        optimizer.step()
+    assert len(batch.owner) == 12_000
+    assert largest.entries < 600 * 600  # of 14 million entries
 
 
 @pytest.mark.parametrize(

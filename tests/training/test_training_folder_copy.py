@@ -153,7 +153,11 @@ def test_a_run_at_the_address_is_not_overwritten_unasked(tmp_path: Path, store: 
         ("runs/pets", "expected an address such as s3://bucket/runs/pets"),
         ("s3://", "expected an address such as"),
         ("nowhere://bucket/run", "is no protocol that fsspec has"),
-        ("s3://bucket/run", "needs another package: Install s3fs"),
+        ("s3://bucket/run", "s3:// needs another package: `python -m pip install s3fs` installs it"),
+        ("gs://bucket/run", "`python -m pip install gcsfs` installs it"),
+        ("az://container/run", "`python -m pip install adlfs` installs it"),
+        ("abfs://container/run", "`python -m pip install adlfs` installs it"),
+        ("wandb://project/run", "wandb:// needs another package: "),
     ],
 )
 def test_an_address_that_cannot_be_used_is_refused(address: str, words: str) -> None:

@@ -260,6 +260,14 @@ def test_numbers_out_of_their_ranges_are_refused(settings: dict[str, Any], messa
             replace(CAN, encoder=VisionTransformerConfig(patch=3, width=12, depth=1)),
             "the nearest that do are 2 and 4",
         ),
+        (
+            replace(
+                CAN,
+                masked=replace(MASKED, normalize_targets=True),
+                encoder=VisionTransformerConfig(patch=1, width=12, depth=1),
+            ),
+            "normalize_targets needs patches of two numbers at least",
+        ),
     ],
 )
 def test_patches_that_do_not_fit_the_images_are_refused(config: TrainingConfig, message: str) -> None:

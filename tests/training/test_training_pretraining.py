@@ -48,6 +48,16 @@ def test_tables_at_the_thesis_batch(
     assert table.masked.rate == hidden
 
 
+def test_tables_have_the_views_of_the_thesis() -> None:
+    """Color jitter of strength s changes brightness, contrast and saturation by 0.8 s, hue by 0.2 s."""
+    for table in (TABLE_D2, TABLE_D2_LARGE, TABLE_D3_LARGE):
+        views = table.augmentation
+        assert (views.brightness, views.contrast, views.saturation, views.hue) == (0.8, 0.8, 0.8, 0.2)
+        assert (views.jitter_probability, views.grayscale_probability) == (0.8, 0.2)
+        assert views.blur_probability == 0.5
+    assert TABLE_D4.augmentation == TABLE_D5.augmentation == settings(Masked.mae()).augmentation
+
+
 def test_can_has_its_network_head_and_optimizer() -> None:
     config = settings(Masked(), batch_size=128)
     assert config.encoder == VisionTransformerConfig(patch=4)

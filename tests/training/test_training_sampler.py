@@ -75,6 +75,11 @@ def test_a_batch_larger_than_the_data_is_refused() -> None:
         order_of(4, Shard(batch_size=5), seed=0)
 
 
+def test_a_single_pair_has_no_negatives() -> None:
+    with pytest.raises(ValueError, match=r"at least two images to train on, .*, got one: give more"):
+        order_of(1, Shard(batch_size=2), seed=0)
+
+
 def test_too_many_processes_for_a_batch_are_refused() -> None:
     message = "a batch of 7 pairs is too small for 4 processes.* at most 3.*batch size of at least 8"
     with pytest.raises(ValueError, match=message):

@@ -55,7 +55,7 @@ def test_the_sample_comes_from_all_of_the_images() -> None:
 
 
 @pytest.mark.parametrize(
-    ("rows", "batch_size"), [(1, 8), (100, 16), (1_000, 128), (1_437, 256), (5_000, 256)]
+    ("rows", "batch_size"), [(1, 2), (6, 6), (9, 8), (100, 16), (1_000, 128), (1_437, 256), (5_000, 256)]
 )
 def test_small_sets_have_smaller_batches(rows: int, batch_size: int) -> None:
     images = images_of(torch.zeros(rows, 1, 8, 8, dtype=torch.uint8))

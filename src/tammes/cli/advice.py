@@ -58,8 +58,11 @@ def _classes(source: Split, data: Data) -> ClassDistribution | None:
 
 
 def _sentences(known: Recommendation, configs: list[TrainingConfig]) -> tuple[str, ...]:
-    """Return the sentences that apply to objectives whose negatives may be false."""
-    objectives = [config.objective for config in configs]
+    """Return the sentences that apply to objectives whose negatives may be false.
+
+    A masked autoencoder has an objective in its settings, but no negatives.
+    """
+    objectives = [each.objective for each in configs if each.masked is None or each.masked.contrast]
     blind = [each for each in objectives if not each.selection.removes_false_negatives]
     if not blind:
         return ()

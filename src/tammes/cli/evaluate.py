@@ -8,7 +8,7 @@ from typing import Any
 from rich.console import Console
 
 from tammes.cli.data_of_run import data_of_run
-from tammes.cli.graph_scores import evaluated, graph_table, said_of_equal
+from tammes.cli.graph_scores import evaluated, graph_table, said_of_equal, said_of_kernel
 from tammes.cli.loading import (
     Shape,
     find_in_current_folder,
@@ -167,14 +167,16 @@ def _evaluate_graphs(choice: Evaluate, run: Run) -> None:
     validation = CrossValidation(folds=choice.folds, repeats=choice.repeats)
     found = evaluated(run, graphs, validation, distinct=choice.distinct)
     if choice.json:
-        floors = {
-            name: dataclasses.asdict(scores) for name, scores in found.scores.items() if name != TRAINED
+        scores = {
+            name: None if each is None else dataclasses.asdict(each) for name, each in found.scores.items()
         }
-        numbers = {"graphs": found.graphs, "equal": found.equal, "leaked": found.leaked, "floors": floors}
+        numbers = {"graphs": found.graphs, "equal": found.equal, "leaked": found.leaked, "floors": scores}
         named = {"run": str(choice.run), "data": choice.source.data}
-        print(json.dumps({**named, **dataclasses.asdict(found.scores[TRAINED]), **numbers}))
+        print(json.dumps({**named, **(scores.pop(TRAINED) or {}), **numbers}))
         return
     Console(markup=False).print(graph_table(str(choice.run), found, validation))
+    if (said := said_of_kernel(found)) is not None:
+        print(said)
     print(said_of_equal(found, distinct=choice.distinct))
 
 

@@ -29,7 +29,7 @@ def holds_graphs(path: str, split: str | None = None) -> bool:
     if is_stream(path):
         return holds_graph_table(path, split)
     place = Path(path)
-    return place.exists() and (bool(tu_files(place)) or holds_edge_lists(place))
+    return bool(tu_files(place)) or (place.exists() and holds_edge_lists(place))
 
 
 def are_nodes(source: Source) -> bool:
@@ -51,15 +51,7 @@ def load_graphs(path: str, split: str | None = None, *, buffer: int) -> GraphSet
     if is_stream(path):
         return graph_stream_of_files(path, split, buffer=buffer)
     place = Path(path)
-    if tu_files(place):
-        return tu_set(place)
-    found = edge_lists(place)
-    if len(found) == 1 and place.is_file():
-        raise ValueError(
-            f"expected several graphs in {place}, got one: give each graph a file in a folder, or name its "
-            f"nodes as the data, {NODES}{place}"
-        )
-    return found
+    return tu_set(place) if tu_files(place) else edge_lists(place)
 
 
 def load_nodes(name: str) -> NodeSet:

@@ -24,6 +24,8 @@ from tammes.training import Run, build_model, embed
 
 TRAINED = "trained encoder"
 WL = "Weisfeiler-Lehman kernel"
+MOST_OF_KERNEL = 5_000
+"""Most graphs with a kernel: matrices of n x n numbers, 0.2 GB each for 5,000, and a time of n^3."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,13 +46,13 @@ class GraphEvaluation:
     """Scores of a trained encoder and of the floors on the same folds.
 
     Args:
-        scores: scores by name, the trained encoder's first.
+        scores: scores by name, the trained encoder's first; None for the kernel of too many graphs.
         graphs: number of graphs that were classified.
         equal: number of graphs that equal an earlier one, by color refinement.
         leaked: share of the test graphs with an equal one among the training graphs, over all folds.
     """
 
-    scores: Mapping[str, GraphScores]
+    scores: Mapping[str, GraphScores | None]
     graphs: int
     equal: int
     leaked: float
@@ -77,16 +79,16 @@ def evaluated(run: Run, graphs: GraphSet, validation: CrossValidation, *, distin
     labels = graphs.required_labels()
     validation.check(labels, graphs.classes)
     untrained = build_model(run.config, run.model.assets)
-    features: dict[str, tuple[Tensor, SVM]] = {
+    features: dict[str, tuple[Tensor, SVM] | None] = {
         TRAINED: (embed(run.model, graphs)[0], SVM()),
         "untrained encoder": (embed(untrained, graphs)[0], SVM()),
-        WL: (wl_features(graphs), SVM(linear=True)),
+        WL: (wl_features(graphs), SVM(linear=True)) if len(graphs) <= MOST_OF_KERNEL else None,
         "degree histogram": (degree_histograms(graphs), SVM()),
     }
     return GraphEvaluation(
         scores={
-            name: _scores(LabeledFeatures(features=matrix, labels=labels), machine, validation)
-            for name, (matrix, machine) in features.items()
+            name: None if each is None else _scores(each[0], each[1], labels, validation)
+            for name, each in features.items()
         },
         graphs=len(graphs),
         equal=equal,
@@ -94,7 +96,8 @@ def evaluated(run: Run, graphs: GraphSet, validation: CrossValidation, *, distin
     )
 
 
-def _scores(points: LabeledFeatures, machine: SVM, validation: CrossValidation) -> GraphScores:
+def _scores(features: Tensor, machine: SVM, labels: Tensor, validation: CrossValidation) -> GraphScores:
+    points = LabeledFeatures(features=features, labels=labels)
     return GraphScores(
         svm=validation.accuracy(machine.predict, points),
         logistic=validation.accuracy(LinearProbe().predict, points),
@@ -103,19 +106,31 @@ def _scores(points: LabeledFeatures, machine: SVM, validation: CrossValidation) 
 
 def graph_table(name: str, found: GraphEvaluation, validation: CrossValidation) -> Table:
     """Return the table of the scores, in per cent with Wilson's intervals over the graphs."""
+    times = "once" if validation.repeats == 1 else f"{validation.repeats} times"
     table = Table(
         caption=f"accuracies in per cent with 95 % intervals over {found.graphs:,} graphs, each classified "
-        f"{validation.repeats} times in {validation.folds} folds; the encoder may have seen all, unlabeled"
+        f"{times} in {validation.folds} folds; the encoder may have seen all, unlabeled"
     )
     table.add_column("features", overflow="fold")
     for title in ("SVM", "logistic regression"):
         table.add_column(title, justify="right")
     for each, scores in found.scores.items():
-        cells = [Estimate.of_share(share, found.graphs).percent for share in (scores.svm, scores.logistic)]
+        shares = () if scores is None else (scores.svm, scores.logistic)
+        cells = [Estimate.of_share(share, found.graphs).percent for share in shares] or ["-", "-"]
         table.add_row(name if each == TRAINED else each, *cells)
         if each == TRAINED:
             table.add_section()
     return table
+
+
+def said_of_kernel(found: GraphEvaluation) -> str | None:
+    """Return the sentence about a kernel that was left out; None if it was measured."""
+    if found.scores[WL] is not None:
+        return None
+    return (
+        f"The {WL} was left out: it takes memory of the number of graphs squared, and is measured up to "
+        f"{MOST_OF_KERNEL:,}."
+    )
 
 
 def said_of_equal(found: GraphEvaluation, *, distinct: bool) -> str:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import csv
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -41,7 +43,8 @@ def edge_lists(path: Path | str) -> GraphSet:
 
     Raises:
         ValueError: If there are no graphs, a line lacks a node, features or labels are of some graphs only,
-            an edge is of a node that nodes.csv lacks, or the first of three words may be a graph or a node.
+            a graph, a node or a column is there twice, an edge is of a node that nodes.csv lacks, or the
+            first of three words may be a graph or a node.
 
     Example:
         >>> import tempfile
@@ -78,6 +81,9 @@ def named_edge_lists(path: Path | str) -> tuple[GraphSet, tuple[str, ...]]:
     found: dict[str, _Graph] = {}
     if path.is_dir():
         for file in sorted(file for file in path.iterdir() if file.suffix in SUFFIXES):
+            if file.stem in found:
+                both = " and ".join(f"{file.stem}{suffix}" for suffix in sorted(SUFFIXES, key=len))
+                raise ValueError(f"expected one list of edges for each graph in {path}, got {both}")
             graph = found[file.stem] = _Graph()
             for line, words in lines_of(file, fewest=2):
                 graph.add(words[0], words[1], f"{file}, line {line}")
@@ -212,33 +218,73 @@ def _pairs(graphs: list[_Graph]) -> Tensor:
     return torch.tensor(pairs, dtype=torch.int64).reshape(-1, 2).T
 
 
-def table_of(path: Path, needed: tuple[str, ...]) -> tuple[list[str], list[dict[str, str]]]:
-    """Return the header of a CSV table and its rows.
+def table_of(path: Path, needed: tuple[str, ...]) -> tuple[list[str], list[tuple[int, dict[str, str]]]]:
+    """Return the header of a CSV table, and the line and the cells of each of its rows.
 
     Args:
         path: file.
         needed: columns that must be there.
 
     Raises:
-        ValueError: If a column is missing, or the file is no CSV in UTF-8.
+        ValueError: If a column is missing or there twice, a line has fewer or more cells than the header, or
+            the file is no CSV in UTF-8.
     """
     try:
         with check_file(path).open(encoding="utf-8-sig", newline="") as file:
-            reader = csv.DictReader(file)
-            rows, header = list(reader), list(reader.fieldnames or [])
+            reader = csv.reader(file)
+            header = next(reader, [])
+            lines = [(reader.line_num, cells) for cells in reader]
     except (UnicodeDecodeError, csv.Error) as error:
         raise ValueError(f"expected a CSV table in UTF-8 in {path}, got something else ({error})") from error
     if not set(needed) <= set(header):
         columns = f"column{'s' if len(needed) > 1 else ''} {' and '.join(needed)}"
-        raise ValueError(f"expected the {columns} in {path}, got {', '.join(header)}")
+        raise ValueError(f"expected the {columns} in {path}, got {', '.join(header) or 'none'}")
+    if twice := [name for name, count in Counter(header).items() if name and count > 1]:
+        raise ValueError(f"expected each column once in {path}, got {twice[0]} twice: rename one of them")
+    rows = []
+    for line, cells in lines:
+        if not "".join(cells).strip() and len(cells) < 2:
+            continue  # a blank line
+        if len(cells) < len(header) or "".join(cells[len(header) :]).strip():
+            raise ValueError(
+                f"expected {len(header)} cells in line {line} of {path}, one for each column, got "
+                f"{len(cells)}"
+            )
+        rows.append((line, dict(zip(header, cells, strict=False))))
     return header, rows
+
+
+def check_once(found: Iterable[tuple[int, str]], what: str, path: Path) -> None:
+    """Raise ValueError if a name of a table is empty, or there twice.
+
+    Args:
+        found: line and name of each.
+        what: what is named, for the message.
+        path: file, for the message.
+
+    Example:
+        >>> check_once([(2, "a"), (3, "b"), (4, "a")], "graph", Path("labels.csv"))
+        Traceback (most recent call last):
+            ...
+        ValueError: expected each graph once in labels.csv, got a in line 2 and in line 4
+    """
+    lines: dict[str, int] = {}
+    for line, name in found:
+        if not name:
+            raise ValueError(f"expected the name of a {what} in line {line} of {path}, got none")
+        if name in lines:
+            raise ValueError(
+                f"expected each {what} once in {path}, got {name} in line {lines[name]} and in line {line}"
+            )
+        lines[name] = line
 
 
 def _labels(path: Path, names: tuple[str, ...]) -> list[str] | None:
     if not path.exists():
         return None
     _, rows = table_of(path, ("graph", "label"))
-    by_name = {row["graph"].strip(): (row["label"] or "").strip() for row in rows}
+    check_once(((line, row["graph"].strip()) for line, row in rows), "graph", path)
+    by_name = {row["graph"].strip(): row["label"].strip() for _, row in rows}
     unknown = sorted(set(by_name) - set(names))
     if unknown:
         raise ValueError(f"expected labels of graphs with edges in {path}, got one of {unknown[0]!r}")
@@ -259,17 +305,32 @@ def _nodes(path: Path, graphs: dict[str, _Graph]) -> tuple[list[str], list[list[
     columns = [name for name in header if name not in ("graph", "node")]
     if not columns:
         raise ValueError(f"expected columns of features behind graph and node in {path}, found none")
-    for line, row in enumerate(rows, start=2):
-        graph = graphs.get(row["graph"].strip())
+    named = [(line, row["graph"].strip(), row["node"].strip()) for line, row in rows]
+    check_once(((line, node and f"{node} of {graph}") for line, graph, node in named), "node", path)
+    for (line, row), (_, name, node) in zip(rows, named, strict=True):
+        graph = graphs.get(name)
         if graph is None:
-            raise ValueError(f"expected graphs with edges in {path}, got {row['graph']!r} in line {line}")
-        try:
-            graph.features[row["node"].strip()] = [float(row[name]) for name in columns]
-        except (TypeError, ValueError) as error:
-            raise ValueError(
-                f"expected a number for each feature in line {line} of {path} ({error})"
-            ) from error
+            raise ValueError(f"expected graphs with edges in {path}, got {name!r} in line {line}")
+        graph.features[node] = numbers_of(row, columns, line, path)
     return columns, [features for name, graph in graphs.items() for features in _of_nodes(name, graph, path)]
+
+
+def numbers_of(row: Mapping[str, str], columns: Sequence[str], line: int, path: Path) -> list[float]:
+    """Return the numbers in some columns of a row.
+
+    Args:
+        row: cells by column.
+        columns: columns of numbers.
+        line: line of the row, for the message.
+        path: file, for the message.
+
+    Raises:
+        ValueError: If a cell is no number.
+    """
+    try:
+        return [float(row[name]) for name in columns]
+    except ValueError as error:
+        raise ValueError(f"expected a number for each feature in line {line} of {path} ({error})") from error
 
 
 def _of_nodes(name: str, graph: _Graph, path: Path) -> list[list[float]]:

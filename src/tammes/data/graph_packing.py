@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from numbers import Integral, Real
 from typing import Any
 
+import numpy as np
 import torch
 from jaxtyping import Float, Int64
 from torch import Tensor
 
+from tammes.checks import check_shape
 from tammes.data.graph_set import CONSTANT, GraphSet
 
 
@@ -76,26 +79,30 @@ def packed(
         raise ValueError(f"{where}: {error}") from error
 
 
-def graphs_of(graphs: Sequence[Any], *, names: Sequence[str] | None = None) -> GraphSet:
+def graphs_of(graphs: Sequence[Any], *, names: Sequence[str] | None = None, labels: bool = True) -> GraphSet:
     """Return the set of graphs of torch_geometric, or of the rows of a data set of Hugging Face.
 
     Args:
         graphs: graphs of torch_geometric (`Data`, or a whole data set), or mappings with `edge_index`, and as
-            far as they are known `num_nodes`, `node_feat` or `x`, and the class `y`.
+            far as they are known `num_nodes`, `x` or else `node_feat`, and the class `y`, a number or a word.
         names: name of each graph; by default its number.
+        labels: whether `y` is the class; False ignores it, as for graphs with several targets.
 
     Raises:
-        ValueError: If features or classes are in some graphs only, or the graphs are none of a `GraphSet`.
+        ValueError: If features or classes are in some graphs only, a graph has several targets, or the graphs
+            are none of a `GraphSet`.
 
     Example:
         >>> graphs_of([{"edge_index": [[0, 1], [1, 2]], "num_nodes": 3, "y": [1]}] * 2).edges.shape
         torch.Size([2, 8])
     """
     names = tuple(f"graph {number}" for number in range(len(graphs))) if names is None else names
+    if len(names) != len(graphs):
+        raise ValueError(f"expected a name for each of {len(graphs)} graphs, got {len(names)}")
     rows = []
     for name, graph in zip(names, graphs, strict=True):
         try:
-            rows.append(graph_row(graph))
+            rows.append(graph_row(graph, labels=labels))
         except ValueError as error:
             raise ValueError(f"{error} in {name}") from error
     return packed_rows(rows, names=names, where="the graphs")
@@ -180,46 +187,97 @@ def _in_all(found: Sequence[Any], what: str, names: Sequence[str]) -> bool:
     return any(have)
 
 
-def graph_row(graph: Any) -> GraphRow:
+def graph_row(graph: Any, *, labels: bool = True) -> GraphRow:
     """Return edges, number of nodes, features and label of one graph; see `graphs_of`.
 
+    Args:
+        graph: graph of torch_geometric, or a mapping.
+        labels: whether `y` is the class; False ignores it.
+
     Raises:
-        ValueError: If there are no edges of the shape (2, pairs), features are no numbers or of another
-            number of nodes; the message ends where the name of the graph belongs.
+        ValueError: If there are no integer edges of the shape (2, pairs), features are no numbers or of
+            another number of nodes, or there are several targets; the message ends where the name of the
+            graph belongs.
 
     Example:
         >>> row = graph_row({"edge_index": [[0, 1], [1, 2]], "num_nodes": 4, "y": [1.0]})
         >>> row.nodes, row.label
         (4, '1')
     """
+    if not isinstance(graph, Mapping) and not hasattr(graph, "to_dict"):
+        kind = type(graph).__name__
+        raise ValueError(f"expected a graph of torch_geometric or a mapping with edge_index, got {kind}")
     given = graph if isinstance(graph, Mapping) else graph.to_dict()
+    x = given.get("node_feat") if given.get("x") is None else given["x"]
     try:
-        edges = torch.as_tensor(given.get("edge_index"), dtype=torch.int64)
-        features = given.get("x", given.get("node_feat"))
-        features = None if features is None else torch.as_tensor(features, dtype=torch.float32)
-        label = given.get("y")
-        values = torch.zeros(0) if label is None else torch.as_tensor(label).flatten()
-        nodes = None if given.get("num_nodes") is None else int(given["num_nodes"])
+        edges = torch.as_tensor(given.get("edge_index"))
+        features = None if x is None else torch.as_tensor(x, dtype=torch.float32)
     except (TypeError, ValueError, RuntimeError) as error:
         raise ValueError(
-            f"expected two lists of nodes as edge_index, and numbers as features and y, got something else "
+            f"expected two lists of nodes as edge_index, and numbers as features, got something else "
             f"({str(error).splitlines()[0]})"
         ) from error
-    if edges.numel() == 0:
-        edges = edges.reshape(2, 0)
-    if edges.ndim != 2 or len(edges) != 2:
-        raise ValueError(f"expected two lists of nodes as edge_index, got shape {tuple(edges.shape)}")
+    edges, nodes = _checked_edges(edges), _count(given.get("num_nodes"))
     if features is not None:
         features = features[:, None] if features.ndim == 1 else features
+        check_shape("features of nodes", features.shape, (None, None))
         if nodes not in (None, len(features)):
             raise ValueError(f"expected features of {nodes} nodes (num_nodes), got {len(features)} rows")
         nodes = len(features)
     if nodes is None:
         nodes = int(edges.max()) + 1 if edges.numel() else 0
-    is_missing = values.numel() == 0 or values[0].item() != values[0].item()  # NaN
-    return GraphRow(
-        edges=edges, nodes=nodes, features=features, label=None if is_missing else f"{values[0].item():g}"
-    )
+    label = _class_name(given.get("y")) if labels else None
+    return GraphRow(edges=edges, nodes=nodes, features=features, label=label)
+
+
+def _checked_edges(edges: Tensor) -> Int64[Tensor, "2 pairs"]:
+    """Return edges as integers, unless they have another shape or type; empty lists have no type."""
+    if edges.numel() == 0:
+        return torch.zeros(2, 0, dtype=torch.int64)
+    if edges.ndim != 2 or len(edges) != 2:
+        raise ValueError(f"expected two lists of nodes as edge_index, got shape {tuple(edges.shape)}")
+    if edges.is_floating_point() or edges.is_complex() or edges.dtype == torch.bool:
+        raise ValueError(f"expected integers as edge_index, got {edges.dtype}")
+    return edges.long()
+
+
+def _count(nodes: Any) -> int | None:
+    """Return the number of nodes, or None where it is unknown."""
+    if nodes is None:
+        return None
+    try:
+        count = int(nodes)
+        is_count = count == nodes and count >= 0 and not isinstance(nodes, bool)
+    except (TypeError, ValueError, RuntimeError, OverflowError):
+        is_count = False
+    if not is_count:
+        raise ValueError(f"expected an integer of at least 0 as num_nodes, got {nodes!r}")
+    return count
+
+
+def _class_name(y: Any) -> str | None:
+    """Return the name of a class: a word, a whole number without decimals, or the shortest exact decimals.
+
+    None where it is missing: None, NaN, an empty word or an empty list.
+    """
+    if isinstance(y, Tensor):
+        y = y.detach().cpu()
+        y = y.float() if y.dtype == torch.bfloat16 else y  # NumPy has no bfloat16
+    values = list(np.asarray(y).flat)
+    if len(values) > 1:
+        raise ValueError(
+            f"expected one class as y, got {len(values)} values: keep one of the targets, or leave y out"
+        )
+    value: Any = values[0] if values else None
+    if value is None or isinstance(value, str):
+        return (value or "").strip() or None
+    is_number = isinstance(value, Real | np.bool_)
+    if not is_number:
+        raise ValueError(f"expected a number or a word as y, got {type(value).__name__}")
+    if value != value:  # NaN
+        return None
+    is_whole = isinstance(value, Integral | np.bool_) or float(value).is_integer()
+    return str(int(value)) if is_whole else str(value)
 
 
 def class_names(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -14,7 +15,7 @@ from torch.utils.data import Dataset
 from tammes.checks import check_shape
 from tammes.data.graph_batch import GraphBatch
 from tammes.data.labeled_graphs import rows_within
-from tammes.data.labels import Rows, at_least_two_classes, check_names_and_labels, row_of
+from tammes.data.labels import Rows, at_least_two_classes, check_names_and_labels, row_of, rows_of
 
 CONSTANT = "one"
 """Name of the only feature of nodes without features: the number 1, as in InfoGraph."""
@@ -39,7 +40,8 @@ class GraphSet(Dataset[tuple[GraphBatch, int]]):
 
     Raises:
         ValueError: If the numbers of graphs, names and labels differ, lengths do not match, an edge leaves
-            its graph, a feature is not finite, or a graph has no nodes or no edges.
+            its graph, two features have one name, a feature is not finite, or a graph has no nodes or no
+            edges.
 
     Example:
         >>> of = torch.tensor
@@ -66,6 +68,7 @@ class GraphSet(Dataset[tuple[GraphBatch, int]]):
         check_names_and_labels(n, item="graph", names=self.names, labels=self.labels, classes=self.classes)
         check_shape("edges", self.edges.shape, (2, None))
         check_shape("features", self.features.shape, (None, len(self.columns)))
+        check_columns(self.columns)
         for name, starts, end in (
             ("node_starts", self.node_starts, len(self.features)),
             ("edge_starts", self.edge_starts, self.edges.shape[1]),
@@ -111,8 +114,12 @@ class GraphSet(Dataset[tuple[GraphBatch, int]]):
         return digest.hexdigest()[:12]
 
     def batch(self, rows: Rows) -> GraphBatch:
-        """Return the disjoint union of the graphs with these indices, in this order."""
-        chosen = torch.as_tensor(rows, dtype=torch.int64)
+        """Return the disjoint union of the graphs with these indices, in this order.
+
+        Raises:
+            IndexError: If an index is out of range; -1 is the last graph.
+        """
+        chosen = rows_of(rows, len(self))
         node_rows, node_starts = rows_within(self.node_starts, chosen)
         edge_rows, edge_starts = rows_within(self.edge_starts, chosen)
         shifts = node_starts[:-1].repeat_interleave(edge_starts.diff())
@@ -124,9 +131,12 @@ class GraphSet(Dataset[tuple[GraphBatch, int]]):
         )
 
     def subset(self, indices: Rows) -> GraphSet:
-        """Return the graphs with these indices, in this order, renumbered from 0."""
-        rows = [range(len(self))[index] for index in indices]
-        chosen = torch.tensor(rows, dtype=torch.int64)
+        """Return the graphs with these indices, in this order, renumbered from 0.
+
+        Raises:
+            IndexError: If an index is out of range; -1 is the last graph.
+        """
+        chosen = rows_of(indices, len(self))
         node_rows, node_starts = rows_within(self.node_starts, chosen)
         edge_rows, edge_starts = rows_within(self.edge_starts, chosen)
         return replace(
@@ -135,8 +145,8 @@ class GraphSet(Dataset[tuple[GraphBatch, int]]):
             edges=self.edges[:, edge_rows],
             node_starts=node_starts,
             edge_starts=edge_starts,
-            names=tuple(self.names[row] for row in rows),
-            labels=None if self.labels is None else self.labels[rows],
+            names=tuple(self.names[row] for row in chosen.tolist()),
+            labels=None if self.labels is None else self.labels[chosen],
         )
 
     def with_columns(self, columns: Sequence[str]) -> GraphSet:
@@ -167,6 +177,22 @@ class GraphSet(Dataset[tuple[GraphBatch, int]]):
     def __repr__(self) -> str:
         labels = "no labels" if self.classes is None else f"{len(self.classes)} classes"
         return f"GraphSet({len(self)} graphs, {len(self.features)} nodes, {labels})"
+
+
+def check_columns(columns: Sequence[str]) -> None:
+    """Raise ValueError if two features have one name.
+
+    Example:
+        >>> check_columns(["size", "age", "size"])
+        Traceback (most recent call last):
+            ...
+        ValueError: expected each feature once among the columns, got 'size' twice: rename one of them
+    """
+    if len(set(columns)) < len(columns):
+        twice = next(name for name, count in Counter(columns).items() if count > 1)
+        raise ValueError(
+            f"expected each feature once among the columns, got {twice!r} twice: rename one of them"
+        )
 
 
 def required_graph_labels(

@@ -19,7 +19,7 @@ from tammes.checks import check_integer
 from tammes.data.graph_batch import GraphBatch
 from tammes.data.graph_packing import GraphRow, class_names, graph_row, packed_rows
 from tammes.data.graph_set import GraphSet, required_graph_labels, with_named_columns
-from tammes.data.labels import Rows, row_of
+from tammes.data.labels import Rows, row_of, rows_of
 from tammes.data.shards import BUFFER
 from tammes.data.stream_reader import StreamReader, is_damage, rows_of_shard
 
@@ -109,7 +109,7 @@ class GraphStream(Dataset[tuple[GraphBatch, int]]):
         return required_graph_labels(self.labels, self.classes)
 
     def _read(self, rows: Rows) -> GraphSet:
-        chosen = [int(row) for row in rows]
+        chosen = rows_of(rows, len(self)).tolist()
         found = self.reader.read([(shard, at) for shard, at in self.places[chosen].tolist()])
         # A graph that comes twice is packed twice.
         names = [self.names[row] for row in chosen]

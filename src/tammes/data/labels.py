@@ -165,3 +165,25 @@ def row_of(index: int, n: int) -> int:
     if not -n <= index < n:
         raise IndexError(f"expected an index from 0 to {n - 1}, got {index}")
     return index % n
+
+
+def rows_of(indices: Rows, n: int) -> Int64[Tensor, " rows"]:
+    """Return the rows of indices that may count from the end.
+
+    Raises:
+        IndexError: If an index is out of range.
+        ValueError: If the indices are no integers.
+
+    Example:
+        >>> rows_of([-1, 0], 3)
+        tensor([2, 0])
+    """
+    found = torch.as_tensor(indices)
+    if found.numel() == 0:
+        return torch.zeros(0, dtype=torch.int64)
+    if found.is_floating_point() or found.dtype == torch.bool:
+        raise ValueError(f"expected integers as indices, got {found.dtype}: name rows by their numbers")
+    outside = (found < -n) | (found >= n)
+    if bool(outside.any()):
+        raise IndexError(f"expected indices from 0 to {n - 1}, got {int(found[outside][0])}")
+    return found.long() % n

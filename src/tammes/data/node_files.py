@@ -10,7 +10,7 @@ import torch
 from jaxtyping import Float, Int64
 from torch import Tensor
 
-from tammes.data.edge_lists import NODES, SUFFIXES, lines_of, table_of
+from tammes.data.edge_lists import NODES, SUFFIXES, check_once, lines_of, numbers_of, table_of
 from tammes.data.graph_set import CONSTANT
 from tammes.data.labels import labels_of_names
 from tammes.data.node_set import NodeSet
@@ -55,33 +55,20 @@ def node_set(path: Path | str) -> NodeSet:
         names = tuple(dict.fromkeys(name for _, *ends in lines for name in ends))
         return _joined(lines, names, file, features=None, columns=(), labels=None, table=table)
     header, rows = table_of(table, ("node",))
-    names = tuple((row["node"] or "").strip() for row in rows)
-    if len(set(names)) < len(names):
-        twice = next(name for name in names if names.count(name) > 1)
-        raise ValueError(f"expected each node once in {table}, got {twice} twice")
+    names = tuple(row["node"].strip() for _, row in rows)
+    check_once(((line, name) for (line, _), name in zip(rows, names, strict=True)), "node", table)
     columns = tuple(name for name in header if name not in ("node", LABEL))
-    labels = [(row[LABEL] or "").strip() or None for row in rows] if LABEL in header else None
+    features = [numbers_of(row, columns, line, table) for line, row in rows]
+    labels = [row[LABEL].strip() or None for _, row in rows] if LABEL in header else None
     return _joined(
         lines,
         names,
         file,
-        features=_numbers(rows, columns, table) if columns else None,
+        features=torch.tensor(features) if columns else None,
         columns=columns,
         labels=labels,
         table=table,
     )
-
-
-def _numbers(rows: Sequence[Mapping[str, str]], columns: Sequence[str], table: Path) -> Tensor:
-    found = []
-    for line, row in enumerate(rows, start=2):
-        try:
-            found.append([float(row[name]) for name in columns])
-        except (TypeError, ValueError) as error:
-            raise ValueError(
-                f"expected a number for each feature in line {line} of {table} ({error})"
-            ) from error
-    return torch.tensor(found)
 
 
 def _joined(

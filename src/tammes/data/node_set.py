@@ -12,7 +12,7 @@ from torch import Tensor
 from torch.utils.data import Dataset
 
 from tammes.checks import check_indices, check_shape
-from tammes.data.graph_set import with_named_columns
+from tammes.data.graph_set import check_columns, with_named_columns
 from tammes.data.labels import Rows, at_least_two_classes, check_names_and_labels, row_of
 from tammes.data.neighbor_sampling import neighborhood
 from tammes.data.node_batch import NodeBatch
@@ -38,7 +38,7 @@ class NodeSet(Dataset[tuple[NodeBatch, int]]):
 
     Raises:
         ValueError: If the numbers of rows, names and labels differ, lengths do not match, a node is not in
-            the graph, a feature is not finite, or the graph has no edges.
+            the graph, two features have one name, a feature is not finite, or the graph has no edges.
 
     Example:
         >>> of = torch.tensor
@@ -64,6 +64,7 @@ class NodeSet(Dataset[tuple[NodeBatch, int]]):
         n, size = len(self.nodes), len(self.features)
         check_names_and_labels(n, item="node", names=self.names, labels=self.labels, classes=self.classes)
         check_shape("features", self.features.shape, (None, len(self.columns)))
+        check_columns(self.columns)
         edges = len(self.neighbors)
         if len(self.starts) != size + 1 or int(self.starts[0]) != 0 or int(self.starts[-1]) != edges:
             raise ValueError(

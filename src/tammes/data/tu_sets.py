@@ -21,8 +21,15 @@ from torch import Tensor
 from tammes.checks import check_file
 from tammes.data.graph_packing import packed
 from tammes.data.graph_set import GraphSet
+from tammes.data.listing import listing
 
 INDICATOR, EDGES = "graph_indicator", "A"
+LARGEST_RANGE = 1_000
+"""Range of node labels with a column for each integer in it, whether a node has that label or not.
+
+Kept runs know these columns (DD has 89 for 82 labels). Of a larger range, only labels that occur have one."""
+MOST_ENTRIES = 2**31
+"""Most entries of the columns of node labels, 8 GiB."""
 _DAMAGED = (OSError, EOFError, zipfile.BadZipFile, zlib.error, lzma.LZMAError, NotImplementedError)
 
 
@@ -39,6 +46,11 @@ class TUFiles:
     name: str
     root: Path
     members: Mapping[str, str]
+
+    @property
+    def place(self) -> Path:
+        """The archive, or the folder that holds the files."""
+        return (self.root / self.members[EDGES]).parent if self.root.is_dir() else self.root
 
     def text(self, part: str) -> str:
         """Return the content of a file.
@@ -116,11 +128,14 @@ def tu_files(path: Path) -> tuple[TUFiles, ...]:
     A folder may hold the text files, in `raw` or `NAME/raw` too, or folders or archives of several sets.
 
     Args:
-        path: folder or zip archive; anything else holds none.
+        path: folder or zip archive; anything else holds none. NAME stands for NAME.zip where there is no
+            folder NAME.
 
     Raises:
         ValueError: If a zip archive is cut short, or the edges of a set are missing.
     """
+    if not path.exists():
+        path = path.with_name(f"{path.name}.zip")
     if path.is_file():
         if path.suffix == ".zip" and not zipfile.is_zipfile(path):
             raise ValueError(f"expected a whole zip archive, got one that is cut short or damaged: {path}")
@@ -177,17 +192,19 @@ def _of_members(root: Path, members: list[str]) -> tuple[TUFiles, ...]:
 def tu_set(path: Path | str, *, name: str | None = None, attributes: bool = False) -> GraphSet:
     """Read a data set of the TU collection.
 
-    Node labels become features, one for each label; without them, the only feature is the number 1.
+    Node labels become features, one for each integer from the smallest label to the largest, or in a range
+    of more than 1,000 one for each label; without labels, the only feature is the number 1.
 
     Args:
         path: folder with NAME_A.txt and NAME_graph_indicator.txt (in it, in `raw` or in `NAME/raw`), or the
-            collection's zip archive of it, which is not unpacked.
+            collection's zip archive of it, which is not unpacked; its suffix may be left out.
         name: name of the set; needed where a folder holds several.
         attributes: whether the real attributes of nodes are features, too, as far as there are any.
 
     Raises:
         ValueError: If there is no such set or more than one, a file is cut short or contradicts another, an
-            edge leaves its graph, or a graph has no nodes, no edges or no label.
+            edge leaves its graph, a graph has no nodes, no edges or no label, or the features of node labels
+            would take more than 8 GiB.
     """
     return _read(only_set(Path(path), name=name), attributes=attributes)
 
@@ -206,11 +223,13 @@ def only_set(path: Path, *, name: str | None = None) -> TUFiles:
     if name is not None:
         found = tuple(each for each in found if each.name == name)
     if len(found) != 1:
-        names = ", ".join(each.name for each in found)
-        which = f"{len(found)} ({names}): name one of their folders" if found else "none"
+        places = list(dict.fromkeys(str(each.place) for each in found))
+        which = f"{len(found)}: name one of {listing(places)}"
+        if len(places) < len(found):
+            which = f"{', '.join(each.name for each in found)} in one place: give each a separate folder"
         raise ValueError(
             f"expected NAME_A.txt and NAME_graph_indicator.txt of a data set of the TU collection in {path}, "
-            f"found {which}"
+            f"found {which if found else 'none'}"
         )
     return found[0]
 
@@ -283,11 +302,19 @@ def _features(
     if "node_labels" in files.members:
         several = torch.from_numpy(_for_each_node(files, "node_labels", nodes, np.int64))
         for number, labels in enumerate(several.T):
-            least, values = int(labels.min()), labels - labels.min()
-            hot = torch.nn.functional.one_hot(values).float()
+            known, places = labels.unique(return_inverse=True)
+            least, most = int(known[0]), int(known[-1])
+            if most - least < LARGEST_RANGE:
+                known, places = torch.arange(least, most + 1), labels - least
+            if len(known) * nodes > MOST_ENTRIES:
+                raise ValueError(
+                    f"expected at most {MOST_ENTRIES // nodes:,} different labels of {nodes:,} nodes in "
+                    f"{files.root / files.members['node_labels']}, got {len(known):,}, each a feature: leave "
+                    "the file out"
+                )
             prefix = "label" if several.shape[1] == 1 else f"label {number},"
-            parts.append(hot)
-            columns += [f"{prefix} {least + column}" for column in range(hot.shape[1])]
+            parts.append(torch.zeros(nodes, len(known)).scatter_(1, places[:, None], 1.0))
+            columns += [f"{prefix} {label}" for label in known.tolist()]
     if attributes and "node_attributes" in files.members:
         real = torch.from_numpy(_for_each_node(files, "node_attributes", nodes, np.float64)).float()
         parts.append(real)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 from dataclasses import dataclass
 from typing import Literal
@@ -112,42 +113,38 @@ class VisionTransformer(Encoder):
         return last.attention.weights(last.first_norm(tokens))
 
     def with_size(self, size: int) -> VisionTransformer:
-        """Return this encoder for images of another size, with the same weights.
+        """Return a copy of this encoder for images of another size.
 
-        Learned positions are interpolated between their places (bicubic); others are computed anew.
+        Weights, dtype, device, mode and what is frozen stay as they are. Learned positions are interpolated
+        between their places (bicubic); others are computed anew.
+
+        Args:
+            size: height and width of the images in pixels, a multiple of the patches.
 
         Raises:
-            ValueError: a size that the patches do not divide.
+            ValueError: a size that is no multiple of the patches.
 
         Example:
             >>> encoder = VisionTransformerConfig(width=8, depth=1, heads=1).build(channels=1, size=8)
             >>> encoder.with_size(16)(torch.rand(2, 1, 16, 16)).shape
             torch.Size([2, 8])
         """
-        check_patch(self.patch, size)
-        first = self.blocks[0]
-        assert isinstance(first, Block)
-        is_learned = isinstance(self.position, nn.Parameter)
-        config = VisionTransformerConfig(
-            patch=self.patch,
-            width=self.features,
-            depth=len(self.blocks),
-            heads=first.attention.heads,
-            positions="learned" if is_learned else "sine-cosine",
-            checkpointing=self.checkpointing,
-        )
-        other = VisionTransformer(channels=self.channels, size=size, config=config)
-        weights = self.state_dict()
-        if is_learned:
-            weights["position"] = resized_positions(self.position.detach(), size // self.patch)
+        check_integer("size", size, minimum=self.patch, reason=f"patches have {self.patch} pixels a side")
+        if size % self.patch:
+            below = size - size % self.patch
+            raise ValueError(
+                f"expected a size that patches of {self.patch} pixels divide, got {size}; the nearest that "
+                f"they do are {below} and {below + self.patch}"
+            )
+        other = copy.deepcopy(self)
+        other.size = size
+        side = size // self.patch
+        if isinstance(self.position, nn.Parameter):
+            positions = resized_positions(self.position.detach(), side)
+            other.position = nn.Parameter(positions, requires_grad=self.position.requires_grad)
         else:
-            weights["position"] = other.position
-        other.load_state_dict(weights)
-        for ours, theirs in zip(self.blocks, other.blocks, strict=True):
-            assert isinstance(ours, Block)
-            assert isinstance(theirs, Block)
-            theirs.drop_path = ours.drop_path
-        return other.to(self.embedding.weight.device).train(self.training)
+            other.position = nn.Buffer(sine_cosine(side, self.features).to(self.position))
+        return other
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -252,14 +249,19 @@ def from_patches(
 
 
 def check_patch(patch: int, size: int) -> None:
-    """Raise ValueError unless patches divide the image; the message names the nearest that do."""
+    """Raise ValueError unless patches divide the image; the message names the nearest that do.
+
+    Args:
+        patch: height and width of a patch, at most those of the image.
+        size: height and width of the image.
+    """
     if size % patch:
+        # There is one on either side: 1 divides every size, and a size divides itself.
         fitting = [side for side in range(1, size + 1) if size % side == 0]
-        below, above = (each for each in fitting if each < patch), (each for each in fitting if each > patch)
-        nearest = [max(below), min(above)]
+        nearest = max(each for each in fitting if each < patch), min(each for each in fitting if each > patch)
         raise ValueError(
             f"expected patches that divide images of {size} pixels a side, got patches of {patch}; the "
-            f"nearest that do are {' and '.join(map(str, nearest))}"
+            f"nearest that do are {nearest[0]} and {nearest[1]}"
         )
 
 

@@ -28,8 +28,9 @@ class FewShot:
         label(x) = argmax_c (W x + b)_c
 
     The features are standardized by the shots. The shots are drawn several times, and the interval is over
-    the draws. The test rows are the same for all draws and decide nothing: without a penalty, each draw takes
-    the one of `PENALTIES` with the smallest squared error on its own shots, each left out once.
+    the draws, or over the test rows (Wilson) where all draws have the same accuracy. The test rows are the
+    same for all draws and decide nothing: without a penalty, each draw takes the one of `PENALTIES` with the
+    smallest squared error on its own shots, each left out once.
 
     Raises:
         ValueError: a number out of its range.
@@ -44,7 +45,7 @@ class FewShot:
         >>> features = torch.eye(3)[labels] + 0.1 * torch.randn(60, 3, generator=generator)
         >>> points = LabeledFeatures(features=features, labels=labels)
         >>> print(FewShot(shots=5, draws=3).accuracy(points, points))
-        1.000 [1.000, 1.000]
+        1.000 [0.940, 1.000]
     """
 
     shots: int = 10
@@ -69,10 +70,15 @@ class FewShot:
     def accuracy(self, train: LabeledFeatures, test: LabeledFeatures) -> Estimate:
         """Return the mean accuracy on the test rows over the draws, with its interval over the draws.
 
+        A single draw has no interval.
+
         Raises:
             ValueError: the features differ in width; a class has fewer training rows than shots.
         """
-        return Estimate.over_seeds(self.right(train, test).double().mean(dim=1).tolist())
+        found = self.right(train, test).double().mean(dim=1).tolist()
+        if self.draws == 1:
+            return Estimate.over_seeds(found)
+        return Estimate.of_accuracies(found, len(test.labels))
 
     def right(self, train: LabeledFeatures, test: LabeledFeatures) -> Tensor:
         """Return which test rows are classified correctly, bool (draws, m).

@@ -13,7 +13,7 @@ from tammes.checks import check_seed
 from tammes.data.corrupted_images import corrupted
 from tammes.data.corruptions import CORRUPTIONS, SEVERITIES, check_severity, corruption
 from tammes.data.images import Images
-from tammes.estimate import Estimate
+from tammes.estimate import NO_WIDTH, Estimate
 from tammes.evaluation.image_classifier import ImageClassifier, named, share
 
 
@@ -113,7 +113,8 @@ class CorruptionScores:
     """Which of n images a classifier names correctly, clean and corrupted.
 
     An image counts as one trial, however often it was corrupted: intervals of means over corruptions are
-    Student's over the images, intervals of single accuracies Wilson's.
+    Student's over the images, cut at 0 and 1; those of single accuracies are Wilson's, and so is that of a
+    mean with the same value for each image, of which Student's would have no width.
 
     Args:
         right: for each clean image.
@@ -142,12 +143,12 @@ class CorruptionScores:
 
     def of(self, name: str) -> Estimate:
         """Return the mean accuracy under a corruption over the severities."""
-        return _over_images(self.corrupted[name].double().mean(dim=0))
+        return _accuracy(self.corrupted[name].double().mean(dim=0))
 
     @property
     def mean(self) -> Estimate:
         """Mean accuracy over all corruptions and severities."""
-        return _over_images(self._shares)
+        return _accuracy(self._shares)
 
     @property
     def fall(self) -> Estimate | None:
@@ -157,9 +158,13 @@ class CorruptionScores:
             return None
         ratio = self._shares.mean() / clean.mean()
         # The ratio of two means over the same images, linearized.
-        around = _over_images((self._shares - ratio * clean) / clean.mean())
+        around = Estimate.over_seeds(((self._shares - ratio * clean) / clean.mean()).tolist())
         fall = float(1 - ratio)
-        return Estimate(mean=fall, low=fall - around.high, high=fall - around.low)
+        if around.is_known and around.high - around.low > NO_WIDTH:
+            return Estimate(mean=fall, low=fall - around.high, high=min(1.0, fall - around.low))
+        # The same share of every image that is named correctly when clean, and of no other.
+        share_left = Estimate.of_share(min(1.0, float(ratio)), int(clean.sum()))
+        return Estimate(mean=fall, low=1 - share_left.high, high=1 - share_left.low)
 
     @property
     def _shares(self) -> Tensor:
@@ -167,7 +172,7 @@ class CorruptionScores:
         return torch.cat(list(self.corrupted.values())).double().mean(dim=0)
 
 
-def _over_images(values: Float[Tensor, " n"]) -> Estimate:
-    """Return the mean of one value for each image, with Student's interval over the images."""
-    found = Estimate.over_seeds(values.tolist())
+def _accuracy(shares: Float[Tensor, " n"]) -> Estimate:
+    """Return the mean of one share for each image, with its interval over the images."""
+    found = Estimate.of_accuracies(shares.tolist(), len(shares))
     return Estimate(mean=found.mean, low=found.low, high=found.high)

@@ -61,7 +61,8 @@ def wl_features(graphs: GraphSet, *, iterations: int = 5) -> Float[Tensor, "n n"
 
         k(G, G') = <c(G), c(G')> ,    c the counts of all colors after 0, ..., h steps,    K = k / sqrt(k k')
 
-    The features are K^(1/2); with a linear classifier on them its kernel is K.
+    The features are K^(1/2); with a linear classifier on them its kernel is K. K is dense, and takes memory
+    of n^2 and a time of n^3.
 
     Args:
         graphs: n graphs.

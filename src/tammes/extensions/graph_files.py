@@ -5,7 +5,7 @@ from pathlib import Path
 import torch
 
 from tammes.data.edge_lists import numbered_edges
-from tammes.data.tu_sets import downloaded_set, only_set
+from tammes.data.tu_sets import downloaded_set, only_set, tu_files
 from tammes.extensions.graphs import Graphs
 
 
@@ -14,8 +14,8 @@ def tu_graphs(data: Path | str, *, cache: Path | None = None, most: int | None =
 
     Args:
         data: a folder with NAME_A.txt and NAME_graph_indicator.txt in it, or in a folder `raw` or `NAME/raw`
-            below it; the collection's zip archive of it; or the name of a data set, which torch_geometric
-            downloads.
+            below it; the collection's zip archive of it, whose suffix may be left out; or the name of a data
+            set, which torch_geometric downloads.
         cache: folder for downloads; `~/.cache/tammes/tu` unless given.
         most: number of graphs to return, the first ones; all unless given.
 
@@ -25,7 +25,7 @@ def tu_graphs(data: Path | str, *, cache: Path | None = None, most: int | None =
         ImportError: if a name is given and torch_geometric is missing.
     """
     path = Path(data)
-    if not path.exists():
+    if not path.exists() and not tu_files(path):
         path = downloaded_set(cache or Path.home() / ".cache" / "tammes" / "tu", str(data))
     files = only_set(path)
     owner, pairs = files.owner(), files.pairs()

@@ -2,110 +2,28 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from jaxtyping import Float
 from torch import Generator, Tensor, nn
+from typing_extensions import override
 
 from tammes import recipes
 from tammes.checks import check_integer, check_number
+from tammes.deferred import DeferredCheck, waits
 from tammes.encoders.vit import VisionTransformer, from_patches
-from tammes.masked.corrupted import Corrupted
+from tammes.masked.corrupted import Corrupted, check_targets
 from tammes.masked.decoder import DecoderConfig
-from tammes.masked.masking import Mask, hidden_count
+from tammes.masked.masking import Mask
+from tammes.masked.weights import Weights
 from tammes.module import Evaluates
 
 TEMPERATURE = 0.1
 """Section 6.2.2."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Weights:
-    """Weights of the three terms.
-
-        L  =  contrast L_InfoNCE + reconstruction L_rec + denoising L_denoise
-
-    Raises:
-        ValueError: a negative weight, or none above 0.
-
-    Example:
-        >>> Weights.printed()
-        Weights(contrast=0.03, reconstruction=0.679, denoising=0.291)
-    """
-
-    contrast: float
-    """Weight of the contrast of the two views."""
-
-    reconstruction: float
-    """Weight of the hidden patches."""
-
-    denoising: float = 0.0
-    """Weight of the noise in the visible patches."""
-
-    def __post_init__(self) -> None:
-        for name in ("contrast", "reconstruction", "denoising"):
-            check_number(name, getattr(self, name), minimum=0)
-        if self.contrast == self.reconstruction == self.denoising == 0:
-            raise ValueError(
-                "expected a weight above 0 for contrast, reconstruction or denoising, got 0 for all"
-            )
-
-    def check(self, *, rate: float, noise: float, patches: int) -> None:
-        """Check that each term with a weight has something to learn.
-
-        Args:
-            rate: share of the patches that are hidden.
-            noise: largest level of the noise.
-            patches: number of patches of an image.
-
-        Raises:
-            ValueError: a rate out of its range, that hides all patches or no whole number of them; a
-                reconstruction without hidden patches; denoising without noise.
-        """
-        hidden_count(patches, rate)  # refuses a rate that is no whole number of patches
-        self.check_tasks(rate=rate, noise=noise)
-
-    def check_tasks(self, *, rate: float, noise: float) -> None:
-        """Check that the terms with weights have hidden patches to reconstruct and noise to predict.
-
-        Args:
-            rate: share of the patches that are hidden.
-            noise: largest level of the noise.
-
-        Raises:
-            ValueError: a reconstruction without hidden patches; denoising without noise.
-        """
-        if self.reconstruction and not rate:
-            raise ValueError(
-                "expected a rate above 0 with a weight for the reconstruction, got 0: there is nothing to "
-                "reconstruct; choose a rate above 0, or no weight for the reconstruction"
-            )
-        if self.denoising and not noise:
-            raise ValueError(
-                "expected noise above 0 with a weight for denoising, got 0: choose noise, or no weight for it"
-            )
-
-    @classmethod
-    def printed(cls, contrast: float = 0.03, reconstruction: float = 0.7) -> Weights:
-        """Return weights whose sum is 1, by the two numbers of section 6.2.5.
-
-        Args:
-            contrast: lambda_InfoNCE, from 0 to 1.
-            reconstruction: lambda, the share of the reconstruction in the rest, from 0 to 1.
-
-        Raises:
-            ValueError: a number out of its range.
-        """
-        check_number("contrast", contrast, minimum=0, maximum=1)
-        check_number("reconstruction", reconstruction, minimum=0, maximum=1)
-        rest = 1 - contrast
-        return cls(
-            contrast=contrast,
-            reconstruction=round(rest * reconstruction, 12),
-            denoising=round(rest * (1 - reconstruction), 12),
-        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -164,17 +82,18 @@ class CAN(nn.Module):
         encoder: the Vision Transformer, which also serves alone afterwards.
         objective: contrastive objective of the two views; SimCLR at temperature 0.1 by default.
         weights: weights of the terms; `Weights.printed()` by default.
-        rate: share of the patches that are hidden, from 0 to below 1; a whole number of patches.
+        rate: share of the patches that are hidden, from 0 to below 1; within 0.001 of a whole number of them.
         noise: largest level of the noise, in units of the pixels, which go from 0 to 1.
         tell_noise: whether the decoder gets the level of the noise, too (Table 6.4).
         normalize_targets: whether the pixels of a hidden patch are to be predicted with mean 0 and variance
             1 (He et al.).
         decoder: settings of the decoder; two blocks of width 96 by default.
-        projector: widths of the hidden layers of the projector, and of its output.
+        projector: widths of the hidden layers of the projector, and of its output; 4,096, 4,096 and 128 in
+            the source.
 
     Raises:
-        ValueError: a number out of its range; a reconstruction without hidden patches; denoising without
-            noise.
+        ValueError: another encoder; a part of another kind; a number out of its range; a reconstruction
+            without hidden patches, or with normalized targets of one number; denoising without noise.
 
     Source: Robinson (2023), sections 6.2.1 to 6.2.5, appendix D.3. Differs: squares are means over pixels and
     not sums, with which the printed weights balance the terms (Table 6.3 prints means).
@@ -205,6 +124,13 @@ class CAN(nn.Module):
         super().__init__()
         weights = Weights.printed() if weights is None else weights
         decoder = DecoderConfig() if decoder is None else decoder
+        for name, part, kind in (
+            ("encoder", encoder, VisionTransformer),
+            ("weights", weights, Weights),
+            ("decoder", decoder, DecoderConfig),
+        ):
+            if not isinstance(part, kind):
+                raise ValueError(f"{name} must be a {kind.__name__}, got {type(part).__name__}")
         patches = (encoder.size // encoder.patch) ** 2
         check_number("noise", noise, minimum=0)
         weights.check(rate=rate, noise=noise, patches=patches)
@@ -213,9 +139,12 @@ class CAN(nn.Module):
         self.objective = recipes.simclr(temperature=TEMPERATURE) if objective is None else objective
         decodes = weights.reconstruction > 0 or weights.denoising > 0
         pixels = encoder.embedding.in_features
+        if weights.reconstruction and normalize_targets:
+            check_targets(pixels)
         shape = {"features": encoder.features, "patches": patches, "pixels": pixels}
         self.decoder = decoder.build(**shape, noise=tell_noise and noise > 0) if decodes else None
         self.projector = projector_of(encoder.features, projector) if weights.contrast > 0 else None
+        self._check: DeferredCheck | None = None
 
     def losses(
         self,
@@ -232,7 +161,9 @@ class CAN(nn.Module):
             generator: source of the masks and of the noise, on the CPU; torch's by default.
 
         Raises:
-            ValueError: one view where two are contrasted; images of another size than the encoder's.
+            ValueError: one view where two are contrasted; views of different numbers of images, or of none;
+                images of another size than the encoder's, of integers, or with NaN or infinity. A GPU makes
+                nobody wait for the last check: the next call raises its error. A compiled call leaves it out.
         """
         if self.projector is not None and view_b is None:
             raise ValueError(
@@ -240,8 +171,15 @@ class CAN(nn.Module):
                 f"{self.weights.contrast:g}, compares two"
             )
         views = (view_a,) if view_b is None else (view_a, view_b)
+        if view_b is not None and len(view_a) != len(view_b):
+            raise ValueError(
+                f"expected two views of the same images, got {len(view_a)} and {len(view_b)} images"
+            )
         # Both views in one pass, as published SimCLR has it: batch normalization sees them together.
-        drawn = self._draw(torch.cat(views), generator)
+        images = torch.cat(views)
+        drawn = self._draw(images, generator)
+        if not torch.compiler.is_compiling():
+            self._check_pixels(images)
         tokens = drawn.tokens(self.encoder)
 
         contrastive = reconstruction = denoising = None
@@ -272,7 +210,8 @@ class CAN(nn.Module):
         """Return what the decoder makes of masked, noisy images.
 
         Raises:
-            ValueError: neither reconstruction nor denoising has a weight.
+            ValueError: neither reconstruction nor denoising has a weight; no images, images of another size
+                than the encoder's, or of integers.
         """
         if self.decoder is None:
             raise ValueError(
@@ -284,8 +223,37 @@ class CAN(nn.Module):
 
     def _draw(self, images: Tensor, generator: Generator | None) -> Corrupted:
         """Return the patches of images with noise, some of them hidden."""
+        if not len(images):
+            raise ValueError("expected one image at least, got none")
+        if not images.is_floating_point():
+            raise ValueError(
+                f"expected images of floating-point numbers from 0 to 1, got {images.dtype}: divide by 255"
+            )
         patches = self.encoder.patches(images)
         return Corrupted.draw(patches, rate=self.rate, noise=self.noise, generator=generator)
+
+    def _check_pixels(self, images: Tensor) -> None:
+        """Raise ValueError for NaN or infinity: at once on a CPU, at the next call on other devices."""
+        before, self._check = self._check, None
+        if before is not None:
+            before.raise_if_failed()
+        ends = torch.stack(images.detach().aminmax())  # NaN if one is NaN
+        if waits(images.device):
+            self._check = DeferredCheck(ends, _not_finite)
+        elif (failure := _not_finite(ends.tolist())) is not None:
+            raise failure
+
+    @override
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave the unread check out of copies: it belongs to a call."""
+        return {**vars(self), "_check": None}
+
+
+def _not_finite(ends: list[float]) -> ValueError | None:
+    """Return the error for images with this smallest and largest number; None if both are finite."""
+    if all(map(math.isfinite, ends)):
+        return None
+    return ValueError("expected images of finite numbers, got NaN or infinity: check the augmentation")
 
 
 def projector_of(features: int, widths: Sequence[int]) -> nn.Sequential:
@@ -293,10 +261,15 @@ def projector_of(features: int, widths: Sequence[int]) -> nn.Sequential:
 
     The source has two hidden layers of 4,096 and 128 outputs beside ViT-B (appendix D.3).
 
+    Raises:
+        ValueError: no width, or one below 1.
+
     Example:
         >>> len(projector_of(24, (64, 64, 16)))
         7
     """
+    if not widths:
+        raise ValueError("expected a projector with the width of its output at least, got ()")
     *hidden, dim = [check_integer("projector", width) for width in widths]
     layers: list[nn.Module] = []
     for width in hidden:

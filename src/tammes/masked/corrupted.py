@@ -165,6 +165,19 @@ def standardized(patches: Float[Tensor, "batch some pixels"]) -> Float[Tensor, "
     return (patches - mean) / (variance + TINY).sqrt()
 
 
+def check_targets(pixels: int) -> None:
+    """Raise ValueError unless the pixels of a patch have a variance, by which targets are normalized.
+
+    Args:
+        pixels: numbers of a patch.
+    """
+    if pixels < 2:
+        raise ValueError(
+            "normalize_targets needs patches of two numbers at least, which have a variance, got patches of "
+            "one pixel: choose larger patches, or leave targets as they are"
+        )
+
+
 def squared_errors(predicted: Tensor, target: Tensor) -> Float[Tensor, " batch"]:
     """Return the mean squared error of a pixel of each image, in the precision of the target."""
     return (predicted.to(target.dtype) - target).square().mean(dim=(1, 2))

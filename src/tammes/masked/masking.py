@@ -10,8 +10,8 @@ from torch import Generator, Tensor
 
 from tammes.checks import check_number
 
-CLOSE = 1e-6
-"""A rate is a share of the patches if it differs from one by no more than this."""
+CLOSE = 1e-3
+"""A rate means the nearest share of the patches if it differs by no more than this: 0.49 is 24 / 49."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,7 +44,7 @@ def draw_mask(batch: int, patches: int, rate: float, *, generator: Generator | N
     Args:
         batch: number of images.
         patches: number of patches of an image.
-        rate: share of the patches to be hidden, from 0 to below 1; a whole number of patches.
+        rate: share of the patches to be hidden, from 0 to below 1; within 0.001 of a whole number of patches.
         generator: source of the randomness, on the CPU; torch's by default.
 
     Raises:
@@ -64,7 +64,7 @@ def draw_mask(batch: int, patches: int, rate: float, *, generator: Generator | N
 
 
 def hidden_count(patches: int, rate: float) -> int:
-    """Return the number of hidden patches.
+    """Return the number of hidden patches, whose share differs from the rate by 0.001 at most.
 
     Raises:
         ValueError: a rate out of its range, that hides all patches, or that is no whole number of patches.
@@ -72,17 +72,19 @@ def hidden_count(patches: int, rate: float) -> int:
     Example:
         >>> hidden_count(64, 0.5)
         32
-        >>> hidden_count(49, 24 / 49)
+        >>> hidden_count(49, 0.49)
         24
     """
     check_number("rate", rate, minimum=0, below=1)
     exact = rate * patches
     count = round(exact)
     if abs(exact - count) > CLOSE * patches:
-        below = int(exact)
+        # Three digits differ from the share by half of CLOSE at most, so that what is named is accepted.
+        nearest = [each for each in (int(exact), int(exact) + 1) if each < patches]
+        named = [f"{each / patches:.3g} ({each} of {patches})" for each in nearest]
         raise ValueError(
             f"expected a rate that hides a whole number of the {patches} patches, got {rate:g}, which is "
-            f"{exact:g} of them; the nearest that do are {below}/{patches} and {below + 1}/{patches}"
+            f"{exact:g} of them; choose {' or '.join(named)}"
         )
     if count == patches:
         raise ValueError(f"expected a rate that leaves a patch visible, got {rate:g} of {patches} patches")

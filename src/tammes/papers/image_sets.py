@@ -18,29 +18,41 @@ from tammes.training.seeds import Purpose, derive
 
 Parts = tuple[Images, Images]
 """Images to train on, and images to measure on."""
+TRAIN, MEASURED = "train", ("test", "val", "valid", "validation")
+"""Folders of the part to train on, and of the others; the first with labels is measured on."""
+IMAGES, ANNOTATIONS = "images", "val_annotations.txt"
+"""Names in Tiny-ImageNet."""
 
 
 def class_folder(data: Path, *, size: int) -> Mapping[str, Parts]:
-    """Read a folder with a folder of images for each class, under its name, and keep a fifth for measuring.
+    """Read a folder with a folder of images for each class, under its name.
 
-    Images are decoded once, since each arm and seed of a study reads them in every epoch.
+    Every fifth image of each class is kept for measuring, unless the set is published in parts: of `train`
+    beside `test`, `val`, `valid` or `validation`, each with a folder for each class, `train` is trained on
+    and the first of the others measured on. `val` may have `val_annotations.txt` in place of the folders, as
+    Tiny-ImageNet has. Images are decoded once, since each arm and seed of a study reads them in every epoch.
 
     Args:
         data: path of the folder.
         size: height and width that images are scaled to, in pixels.
 
     Raises:
-        ValueError: images without classes, or that cannot be read.
+        ValueError: images without classes, that cannot be read, or of a class that `train` has not.
     """
-    images = folder(data, size=size)
-    decoded = replace(images, pixels=TensorPixels(images.batch(range(len(images)))))
-    return {data.resolve().name: every_fifth_apart(decoded)}
+    if not _has_parts(data):
+        return {data.resolve().name: every_fifth_apart(_decoded(folder(data, size=size)))}
+    train = _decoded(folder(data / TRAIN, size=size))
+    measured = next((data / name for name in MEASURED if _has_labels(data / name)), None)
+    if measured is None:
+        return {data.resolve().name: every_fifth_apart(train)}
+    return {data.resolve().name: (train, _decoded(_part(measured, train, size=size)))}
 
 
 def image_sets(data: Path, *, size: int) -> dict[str, Parts]:
     """Read sets of images: published files or folders of classes, at the path or in the folders within it.
 
-    Of a folder of classes every fifth image of each class is kept for measuring.
+    `class_folder` says which images of a folder of classes are kept for measuring. The images of a class may
+    lie in a folder `images` within its own.
 
     Args:
         data: path of a set, or of a folder with several.
@@ -52,10 +64,62 @@ def image_sets(data: Path, *, size: int) -> dict[str, Parts]:
     published = published_at(data)
     if published is not None:
         return {published.name: (published.load(data, "train"), published.load(data, "test"))}
-    within = [place for place in sorted(data.iterdir()) if place.is_dir()] if data.is_dir() else []
-    if any(published_at(place) or any(inner.is_dir() for inner in place.iterdir()) for place in within):
+    within = [] if _has_parts(data) else _folders(data)
+    if any(published_at(place) or _has_folders(place) for place in within):
         return {name: parts for place in within for name, parts in image_sets(place, size=size).items()}
     return dict(class_folder(data, size=size))
+
+
+def _folders(place: Path) -> list[Path]:
+    if not place.is_dir():
+        return []
+    return [each for each in sorted(place.iterdir()) if each.is_dir()]
+
+
+def _has_folders(place: Path) -> bool:
+    """Return whether there are folders in a folder, but for one named `images` that has files alone."""
+    return any(each.name != IMAGES or _folders(each) for each in _folders(place))
+
+
+def _has_parts(data: Path) -> bool:
+    """Return whether a folder has a part to train on, with a folder for each class, beside another part.
+
+    CIFAR-100 has a class of trains, whose folder has no folders.
+    """
+    return bool(_folders(data / TRAIN)) and any((data / name).is_dir() for name in MEASURED)
+
+
+def _has_labels(part: Path) -> bool:
+    return _has_folders(part) or (part / ANNOTATIONS).is_file()
+
+
+def _part(part: Path, train: Images, *, size: int) -> Images:
+    """Return the images of another part, with the numbers that the classes have in `train`."""
+    if (part / ANNOTATIONS).is_file():
+        images = folder(part / IMAGES, size=size)
+        lines = (part / ANNOTATIONS).read_text().splitlines()
+        of_file = dict(line.split("\t")[:2] for line in lines if "\t" in line)
+    else:
+        images = folder(part, size=size)
+        of_file = {name: name.partition("/")[0] for name in images.names}
+    missing = [name for name in images.names if name not in of_file]
+    if missing:
+        raise ValueError(
+            f"expected a line with the class of {missing[0]} in {part / ANNOTATIONS}, found none: complete "
+            "the file"
+        )
+    index = {name: label for label, name in enumerate(train.classes or ())}
+    found = [of_file[name] for name in images.names]
+    unknown = sorted(set(found) - set(index))
+    if unknown:
+        raise ValueError(
+            f"expected classes of {part.parent / TRAIN} in {part}, got {unknown[0]}: leave its images out"
+        )
+    return replace(images, labels=torch.tensor([index[name] for name in found]), classes=train.classes)
+
+
+def _decoded(images: Images) -> Images:
+    return replace(images, pixels=TensorPixels(images.batch(range(len(images)))))
 
 
 def of_classes(images: Images, classes: Int64[Tensor, " classes"]) -> Images:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Literal
+
+from torch import Tensor
 
 from tammes.contrast import InfoNCE, Logistic, SupCon
 from tammes.correction import Debias
@@ -83,7 +86,7 @@ def hcl_ot(
     temperature: float,
     epsilon: float,
     class_prior: float = 0.0,
-    cost: Cost = SquaredEuclidean(),  # noqa: B008
+    cost: Cost | Callable[[Tensor], Tensor] = SquaredEuclidean(),  # noqa: B008
     selection: Selection = All(),  # noqa: B008
 ) -> Objective:
     """Return the loss on negatives weighted by entropy-regularized optimal transport, debiased.
@@ -92,7 +95,7 @@ def hcl_ot(
         temperature: divisor of the cosine similarities; 0.2 is a good start for images, 0.1 for texts.
         epsilon: weight of the entropy, in the unit of the cost; small is hard, 0.3 a good start.
         class_prior: probability tau+ that a candidate is a false negative.
-        cost: ground cost as a function of the similarity.
+        cost: ground cost, a `Cost` or a function that maps similarities to costs entry by entry.
         selection: rule for the negatives.
 
     Source: Jiang et al. (2023), eq. 5 and 8.

@@ -156,6 +156,14 @@ class FolderCopy:
             )
 
 
+# The packages of the usual stores; of the others fsspec's message names it.
+_PACKAGES = {
+    **dict.fromkeys(("s3", "s3a"), "s3fs"),
+    **dict.fromkeys(("gs", "gcs"), "gcsfs"),
+    **dict.fromkeys(("abfs", "abfss", "az", "adl"), "adlfs"),
+}
+
+
 def _opened(address: str) -> tuple[Any, str]:
     """Return the file system of an address, and the path in it."""
     protocol, found, rest = address.partition("://")
@@ -165,8 +173,10 @@ def _opened(address: str) -> tuple[Any, str]:
         )
     try:
         files, root = fsspec.core.url_to_fs(address)
-    except ImportError as error:  # fsspec's message names the package
-        raise ValueError(f"{protocol}:// needs another package: {error}") from error
+    except ImportError as error:
+        package = _PACKAGES.get(protocol)
+        how = f"`python -m pip install {package}` installs it" if package else str(error)
+        raise ValueError(f"{protocol}:// needs another package: {how}") from error
     except ValueError as error:
         known = ", ".join(sorted(fsspec.available_protocols()))
         raise ValueError(f"{protocol}:// is no protocol that fsspec has; there are {known}") from error

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
+from lightning.fabric.plugins.environments.lightning import LightningEnvironment
 from lightning.pytorch import Callback, Trainer
 
 from tammes.data import Images, NodeSet, Volumes
@@ -70,7 +71,8 @@ def train(
 
     Raises:
         ValueError: for a batch larger than the data, data that the encoder does not take or that cannot be
-            paired, a run folder that may not be used, or a loss that became NaN.
+            paired, a run folder that may not be used, a loss that became NaN, or several tasks of SLURM
+            without torchrun.
         OSError: for a disk that is full or cannot be written to; the last checkpoint survives.
         LostProcessError: if another process was killed; an OSError too.
         Stopped: on Ctrl-C or SIGTERM, after a checkpoint.
@@ -87,6 +89,7 @@ def train(
         2
     """
     machine = machine or Machine()
+    machine.launch.check_slurm()
     kept = None if folder is None else folder.kept_description(config)
     examples = data if isinstance(data, Examples) else Examples.for_training(data, config, kept)
     run_config = RunConfig(training=config, data=examples.summary(source))
@@ -265,6 +268,8 @@ def _trainer(
 ) -> Trainer:
     config, group = module.config, module.group
     launch = group.launch
+    # Of a single process lightning would else ask SLURM, MPI and others how many there are.
+    alone = [LightningEnvironment()] if group.is_single else []
     progress = progress_of(recorder) if machine.progress and group.is_first else None
     with filtered_logs():
         return Trainer(
@@ -277,7 +282,7 @@ def _trainer(
             gradient_clip_val=config.optimizer.clip_norm,
             max_epochs=config.epochs,
             callbacks=[*callbacks, *([progress] if progress is not None else [])],
-            plugins=[AtomicCheckpoints(resumed)],
+            plugins=[AtomicCheckpoints(resumed), *alone],
             logger=False,
             enable_progress_bar=isinstance(progress, EpochProgressBar),
             enable_model_summary=False,

@@ -14,6 +14,7 @@ from tammes.checks import check_number
 from tammes.encoders import VisionTransformer
 from tammes.group import Group
 from tammes.masked import Corrupted, Decoder, DecoderConfig, Weights
+from tammes.masked.corrupted import check_targets
 from tammes.masked.masking import hidden_count
 from tammes.training.seeds import Purpose, derive
 
@@ -43,7 +44,7 @@ class Masked:
         contrast: Weight of the objective.
         reconstruction: Weight of the mean squared error of a pixel of the hidden patches.
         denoising: Weight of the mean squared error of a pixel of the visible patches, against the noise.
-        rate: Share of the patches that are hidden, from 0 to below 1; a whole number of patches.
+        rate: Share of the patches that are hidden, from 0 to below 1; within 0.001 of a whole number of them.
         noise: Largest level of the noise, in units of the pixels, which go from 0 to 1.
         tell_noise: Whether the decoder gets the level of the noise.
         normalize_targets: Whether a hidden patch is to be predicted with mean 0 and variance 1.
@@ -109,13 +110,16 @@ class Masked:
         """Build the decoder beside an encoder, with weights from torch's generator; None if it has no task.
 
         Raises:
-            ValueError: a rate that hides all patches, or no whole number of them.
+            ValueError: a rate that hides all patches, or no whole number of them; normalized targets of
+                patches of one number.
         """
         patches = (encoder.size // encoder.patch) ** 2
         self.weights.check(rate=self.rate, noise=self.noise, patches=patches)
         if not (self.reconstruction or self.denoising):
             return None
         pixels = encoder.embedding.in_features
+        if self.reconstruction and self.normalize_targets:
+            check_targets(pixels)
         told = self.tell_noise and self.noise > 0
         return self.decoder.build(features=encoder.features, patches=patches, pixels=pixels, noise=told)
 

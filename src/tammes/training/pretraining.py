@@ -34,11 +34,14 @@ class PretrainingTable:
         base_rate: base learning rate, a sixteenth of that at a batch of 4,096.
         weight_decay: weight decay of AdamW.
         masked: rate of the masks, and weights of the terms.
+        augmentation: the views, of photographs of 224 pixels.
         warmup_share: share of the epochs in which the learning rate rises.
 
-    Source: Robinson (2023), Tables D.2 to D.5. Tables D.6 and D.7 are of fine-tuning and linear probes, which
-    are evaluations. Differs: the square root, where a base rate usually means a linear rule; the tables have
-    one batch alone.
+    Source: Robinson (2023), Tables D.2 to D.5; color jitter of strength 1 is that of Chen et al. (2020),
+    appendix A. `tammes.evaluation.FineTuning` has Table D.6. The linear probe of Table D.7 (LARS, batches of
+    16,384, 100 epochs) is not offered: `tammes.evaluation.LinearProbe` is a logistic regression in its place.
+    Differs: the square root, where a base rate usually means a linear rule; the tables have one batch alone.
+    Images are mirrored, too, which the tables do not list.
 
     Example:
         >>> TABLE_D2.optimizer(batch_size=256, epochs=100)
@@ -48,6 +51,7 @@ class PretrainingTable:
     base_rate: float
     weight_decay: float = 0.05
     masked: Masked
+    augmentation: Photographs
     warmup_share: float = 0.05
 
     def optimizer(self, *, batch_size: int, epochs: int) -> AdamW:
@@ -63,7 +67,11 @@ class PretrainingTable:
         return AdamW(learning_rate=rate, weight_decay=self.weight_decay, schedule=schedule)
 
 
-TABLE_D2 = PretrainingTable(base_rate=2.5e-4, masked=Masked())
+STRONG_COLORS = Photographs(brightness=0.8, contrast=0.8, saturation=0.8, hue=0.2, blur_probability=0.5)
+"""Views with color jitter of strength 1, twice that of `Photographs`, and blur."""
+CROPS_ALONE = Photographs(jitter_probability=0.0, grayscale_probability=0.0, blur_probability=0.0)
+"""Crops and mirror images."""
+TABLE_D2 = PretrainingTable(base_rate=2.5e-4, masked=Masked(), augmentation=STRONG_COLORS)
 """CAN (and SimCLR, with `Masked.contrast_alone()`) on ImageNet, of ViT-B."""
 TABLE_D2_LARGE = replace(TABLE_D2, base_rate=1.25e-4, weight_decay=0.1)
 """The same of ViT-L."""
@@ -71,14 +79,14 @@ TABLE_D3 = TABLE_D2
 """CAN on JFT-300M and ImageNet-21K, of ViT-B."""
 TABLE_D3_LARGE = replace(TABLE_D3, base_rate=3.125e-5)
 """The same of ViT-L."""
-TABLE_D4 = PretrainingTable(base_rate=1.5e-4, masked=Masked.mae())
+TABLE_D4 = PretrainingTable(base_rate=1.5e-4, masked=Masked.mae(), augmentation=CROPS_ALONE)
 """MAE on ImageNet."""
 TABLE_D5 = replace(TABLE_D4, base_rate=3.75e-5)
 """MAE on JFT-300M and ImageNet-21K."""
 
 
 def with_masks(config: TrainingConfig, masked: Masked) -> TrainingConfig:
-    """Return the settings of a training with masks: the optimizer, the head and the views of the thesis.
+    """Return the settings of a training with masks: the optimizer and the head of the thesis.
 
     The head has two hidden layers with batch normalization (appendix D.3). Without contrast there is none,
     and photographs are cropped and mirrored alone (Table D.4).
@@ -86,6 +94,19 @@ def with_masks(config: TrainingConfig, masked: Masked) -> TrainingConfig:
     Args:
         config: settings of the training without masks.
         masked: settings of the masks.
+
+    Source: Robinson (2023), Tables D.2 and D.4. Differs: with contrast the views stay those of `config`,
+    which suit small images (colors at half the strength, no blur); `TABLE_D2.augmentation` has those of the
+    thesis.
+
+    Example:
+        >>> from tammes import recipes
+        >>> from tammes.data import digits
+        >>> from tammes.training import suited
+        >>> config = suited(recipes.simclr(temperature=0.1), digits("train"))
+        >>> config = replace(config, encoder=VisionTransformerConfig(patch=2))
+        >>> with_masks(config, Masked()).optimizer.weight_decay
+        0.05
     """
     table = TABLE_D2 if masked.contrast else TABLE_D4
     head = ProjectionHeadConfig(hidden=512, layers=3, batch_norm=True, output_norm=False)

@@ -73,7 +73,7 @@ class PairSampler(Sampler[list[list[int]]]):
         first_step: number of steps taken before.
 
     Raises:
-        ValueError: for a batch larger than the data, or data without a single pair.
+        ValueError: for a batch larger than the data, or data with fewer than two pairs.
 
     Example:
         >>> import torch
@@ -91,6 +91,12 @@ class PairSampler(Sampler[list[list[int]]]):
             raise ValueError(
                 f"there is nothing to pair: none of these {pairing.noun} has a positive by "
                 f"{pairing.positives!r}; give more, or choose other positives"
+            )
+        if pairs == 1:
+            what = pairing.size_in_words.removeprefix("1 ")
+            raise ValueError(
+                f"expected at least two {what} to train on, each the negative of the other, got one: give "
+                "more, or hold fewer out"
             )
         if shard.batch_size > pairs:
             raise ValueError(

@@ -93,7 +93,7 @@ def suited(
     an even background are distorted as handwriting is, others as photographs; their learning rate falls
     along half a cosine after one epoch of warm-up, from 3e-3 for a `ResNet9` and from 1e-3 otherwise. The
     head of a `ResNet9` has batch normalization. A training visits about 200,000 rows, or 100,000 with a
-    `ResNet9`, in at most 100 epochs. Small sets have smaller batches.
+    `ResNet9`, in at most 100 epochs. Small sets have smaller batches, never more rows than there are.
 
     Graphs have InfoGraph's settings: three layers of an isomorphism network, nodes compared with graphs by
     two heads, batches of at most 128, a constant learning rate of 1e-3. Nodes of one graph have GRACE's: two
@@ -276,6 +276,6 @@ def _epochs(rows: int, visited: int, *, fewest: int) -> int:
 
 
 def _batch_size(rows: int, *, largest: int = LARGEST_BATCH) -> int:
-    """Return the largest power of two that leaves enough steps in an epoch."""
+    """Return the largest power of two that leaves enough steps in an epoch, or all rows of a tiny set."""
     fitting = 2 ** int(math.log2(max(1, rows // FEWEST_STEPS)))
-    return max(SMALLEST_BATCH, min(largest, fitting))
+    return max(2, min(rows, max(SMALLEST_BATCH, min(largest, fitting))))

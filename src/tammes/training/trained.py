@@ -241,7 +241,7 @@ def _graphs(data: object) -> GraphSet | GraphStream:
         return data
     if isinstance(data, str | Texts) or not isinstance(data, Sequence):
         raise ValueError(f"expected graphs (a GraphSet, or a list of torch_geometric's), got {_kind(data)}")
-    return graphs_of(data)
+    return graphs_of(data, labels=False)
 
 
 def _volumes(data: object, summary: VolumesSummary) -> Volumes:

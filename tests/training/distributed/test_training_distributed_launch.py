@@ -3,8 +3,9 @@ from datetime import timedelta
 import pytest
 import torch
 
-from tammes.training import Machine
+from tammes.training import Machine, train
 from tammes.training.distributed.launch import Launch
+from tiny import make_config, random_images
 
 SECOND = Launch(rank=1, count=2, local_rank=1, local_count=2, address="127.0.0.1", port=1)
 
@@ -42,6 +43,35 @@ def test_a_missing_address_is_refused() -> None:
     del missing["MASTER_ADDR"]
     with pytest.raises(ValueError, match="but no MASTER_ADDR: start the processes by torchrun"):
         Launch.of(missing)
+
+
+TASK = {"SLURM_NTASKS": "2", "SLURM_JOB_NAME": "pets", "SLURM_JOB_ID": "77", "SLURM_PROCID": "0"}
+
+
+@pytest.mark.parametrize("more", [{}, {"SLURM_NTASKS_PER_NODE": "1"}])
+def test_several_tasks_of_slurm_without_torchrun_are_refused(
+    more: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whether each would train alone, or lightning would find that the numbers do not fit."""
+    for name, value in (TASK | {"SLURM_STEP_NUM_TASKS": "2"} | more).items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.delenv("RANK", raising=False)
+    with pytest.raises(ValueError, match=r"srun started 2 tasks, .* no RANK .*`srun torchrun \.\.\.`"):
+        train(make_config(), random_images(22))
+
+
+@pytest.mark.parametrize("rank", [{"RANK": "0"}, {"SLURM_STEP_NUM_TASKS": "1"}, {"SLURM_NTASKS": "2"}])
+def test_one_task_of_slurm_and_torchrun_within_slurm_are_fine(rank: dict[str, str]) -> None:
+    tasks = {"SLURM_STEP_NUM_TASKS": "2"} if "RANK" in rank else {}
+    Launch().check_slurm(tasks | rank)
+    SECOND.check_slurm({"SLURM_STEP_NUM_TASKS": "2", "RANK": "1"})
+
+
+def test_one_worker_within_a_larger_job_trains_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Lightning by itself counts the tasks of SLURM."""
+    for name, value in {**TASK, "RANK": "0", "WORLD_SIZE": "1", "LOCAL_RANK": "0"}.items():
+        monkeypatch.setenv(name, value)
+    assert train(make_config(), random_images(22)).metrics[-1].step > 0
 
 
 def test_an_address_where_nobody_answers_is_named() -> None:

@@ -14,9 +14,11 @@ import textwrap
 import typing
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Annotated, Any
 
 import tyro
+from tyro.constructors import ConstructorRegistry, PrimitiveConstructorSpec, PrimitiveTypeInfo
 
 from tammes.cli.failures import in_words_of_shell, is_first_on_machine
 
@@ -28,6 +30,9 @@ MARKERS = (tyro.conf.CascadeSubcommandArgs, tyro.conf.FlagCreatePairsOff)
 HELP, HELP_ALL = ("-h", "--help"), "--help-all"
 WIDEST = 100
 """Columns within which paragraphs are wrapped."""
+
+# 1e6 or 2.5e6; an exponent of more digits would take all memory.
+_POWER = re.compile(r"\d+(\.\d+)?[eE]\+?\d{1,2}")
 
 
 @dataclass(frozen=True)
@@ -89,12 +94,54 @@ class Options:
                 args=with_plain_help(words),
                 config=MARKERS,
                 console_outputs=prints,
+                registry=_with_whole_numbers(),
             )
         except SystemExit as end:
             if folded and prints and not end.code:
                 full = [HELP_ALL if word in HELP else word for word in words]
                 print(_further(folded, self.options, shlex.join(["tammes", *command.split(), *full])))
             raise
+
+
+def whole_number(word: str) -> int:
+    """Return the whole number that a word of the shell says, such as 1000000 or 1e6.
+
+    Raises:
+        ValueError: for any other word.
+
+    Example:
+        >>> whole_number("2.5e6")
+        2500000
+        >>> whole_number("2.5")
+        Traceback (most recent call last):
+            ...
+        ValueError: expected a whole number such as 1000000 or 1e6, got '2.5'
+    """
+    if _POWER.fullmatch(word) and (number := Decimal(word)) == number.to_integral_value():
+        return int(number)
+    try:
+        return int(word)
+    except ValueError:
+        raise ValueError(f"expected a whole number such as 1000000 or 1e6, got {word!r}") from None
+
+
+def _with_whole_numbers() -> ConstructorRegistry:
+    """Return tyro's rules with `whole_number` in the place of int."""
+    rules = ConstructorRegistry()
+
+    @rules.primitive_rule
+    def of_integers(kind: PrimitiveTypeInfo) -> PrimitiveConstructorSpec[int] | None:
+        if kind.type is not int:
+            return None
+        return PrimitiveConstructorSpec(
+            nargs=1,
+            metavar="INT",
+            instance_from_str=lambda words: whole_number(words[0]),
+            is_instance=lambda value: isinstance(value, int),
+            str_from_instance=lambda number: [str(number)],
+        )
+
+    return rules
 
 
 def with_plain_help(words: Sequence[str]) -> list[str]:

@@ -8,6 +8,9 @@ from tammes.checks import check_integer, check_number
 from tammes.cli.options.data import Accelerator
 from tammes.cli.options.parsing import Options
 
+# The limit of `tammes.plan`, which imports torch.
+_MOST = 1e12
+
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
@@ -16,9 +19,9 @@ class Plan:
     Times SimCLR's loss on this machine for some seconds, and counts the rest. Without `--throughput` the
     encoder is not in it: time an epoch on a part of your data.
 
-    tammes plan --rows 1000000 --batch 4096 --devices 8
+    tammes plan --rows 1e6 --batch 4096 --devices 8
 
-    tammes plan --rows 100000000 --batch 65536 --dim 512 --devices 64 --rate 430 --throughput 2000
+    tammes plan --rows 1e8 --batch 65536 --dim 512 --devices 64 --rate 430 --throughput 2000
 
     Args:
         rows: Pairs in the data, one for each image, text or graph.
@@ -49,6 +52,8 @@ class Plan:
     def __post_init__(self) -> None:
         for name in ("rows", "batch", "dim", "devices", "epochs"):
             check_integer(f"--{name}", getattr(self, name))
+        for name in ("batch", "dim", "devices"):
+            check_number(f"--{name}", getattr(self, name), maximum=_MOST)
         for name in ("rate", "bandwidth", "throughput"):
             if getattr(self, name) is not None:
                 check_number(f"--{name}", getattr(self, name), above=0)

@@ -25,9 +25,9 @@ REMARKS = (
     "All arms hide half of the patches and have the short schedule and the same views. Reconstruction "
     "alone is MAE in this form: its batches and epochs are twice as large, for as many steps and views.",
     "Each has the learning rate that was found for SimCLR, MAE or CAN.",
-    "alone is MAE in this form: with batches and epochs twice as large, for as many steps and views.",
-    "new views, masks and noise. The encoder of CAN sees noise, which the others do not; CA is CAN without "
-    "noise and denoising.",
+    "Losses are means over the last epoch of training, before their weights, as in the thesis. Each epoch "
+    "has new views, masks and noise. The encoder of CAN sees noise, which the others do not; CA is CAN "
+    "without noise and denoising.",
 )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -22,7 +23,8 @@ class GraphScore:
         inner: its accuracy in the inner folds of the training graphs of each test fold, which know nothing of
             the labels of that fold.
         logistic: accuracy of the logistic regression after the last epoch.
-        distinct: accuracy of the SVM after the last epoch, without graphs that equal an earlier one.
+        distinct: accuracy of the SVM after the last epoch, without graphs that equal an earlier one; NaN if a
+            class has fewer of them than folds.
         blocks: accuracy of the SVM after the last epoch, in folds of graphs that are adjacent in the file.
         different: number of graphs without equal ones.
         leaked: share of the test graphs with an equal one among the training graphs.
@@ -92,10 +94,10 @@ class GraphTest:
         return tuple(self.validation.accuracies(predict, points)), tuple(inner)
 
     def _distinct(self, features: Tensor, first: list[int]) -> float:
-        """Return the accuracy on different graphs; 0 if a class has fewer of them than folds."""
+        """Return the accuracy on different graphs; NaN if a class has fewer of them than folds."""
         labels = self.labels[first]
         counts = labels.unique(return_counts=True)[1]
         if len(counts) < 2 or int(counts.min()) < self.validation.folds:
-            return 0.0
+            return math.nan
         points = LabeledFeatures(features=features[first], labels=labels)
         return self.validation.accuracy(self.machine.predict, points)

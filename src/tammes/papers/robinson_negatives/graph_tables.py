@@ -203,6 +203,7 @@ def numbers(
 
 
 def _cell(values: Sequence[float]) -> str:
+    """Return the mean in percent, or a dash if there is none: NaN, and 0 in tables of earlier versions."""
     return Estimate.over_seeds(values).percent if all(value > 0 for value in values) else "–"
 
 

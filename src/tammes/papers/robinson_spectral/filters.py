@@ -43,9 +43,9 @@ SignNet and BasisNet with DeepSets."""
 REMARKS = (
     "Errors are measured on the image that is learned: the question is what a network can represent, not "
     "how it generalizes. The best of all steps counts, as in the published code.",
-    "phi of SignNet and BasisNet gets the image, as v vᵀ x and V Vᵀ x, which is how the paper proves that "
-    "they can represent any spectral filter. In its experiment, phi gets eigenvectors alone. Then pixels "
-    "that mirror each other have the same encoding in an exactly equivariant network, and only their "
+    "The phi of SignNet and BasisNet gets the image, as v vᵀ x and V Vᵀ x, which is how the paper proves "
+    "that they can represent any spectral filter. In its experiment, phi gets eigenvectors alone. Then "
+    "pixels that mirror each other have the same encoding in an exactly equivariant network, and only their "
     "intensities tell them apart; the published BasisNet tells them apart by a transposition of nodes and "
     "channels.",
     "One encoding serves all five filters of an image, with a head for each; the baselines have a network "

@@ -141,7 +141,10 @@ def joined(
         yield ProcessGroup(launch=launch)
         return
     if dist.is_initialized():
-        raise ValueError("training makes the process group itself: leave init_process_group() out")
+        raise ValueError(
+            "training makes the process group itself: leave init_process_group() out, or call "
+            "torch.distributed.destroy_process_group() before (in a TorchTrainer of Ray, for example)"
+        )
     timeout = timedelta(seconds=patience)
     store = launch.store(timeout)
     # A process may train several times; each time the processes meet under another prefix.

@@ -89,6 +89,24 @@ class Launch:
             restart=number("TORCHELASTIC_RESTART_COUNT", "0"),
         )
 
+    def check_slurm(self, environment: Mapping[str, str] = os.environ) -> None:
+        """Raise ValueError if SLURM started several tasks that no launcher made one training of.
+
+        Args:
+            environment: environment variables; srun sets SLURM_STEP_NUM_TASKS to the number of tasks that it
+                starts. SLURM_NTASKS, the tasks that a job may have, is also set where one runs alone.
+
+        Example:
+            >>> Launch().check_slurm({"SLURM_NTASKS": "2", "SLURM_STEP_NUM_TASKS": "1"})
+        """
+        tasks = environment.get("SLURM_STEP_NUM_TASKS", "1")
+        if self.count == 1 and "RANK" not in environment and tasks != "1":
+            raise ValueError(
+                f"srun started {tasks} tasks, but there is no RANK in the environment: each would train by "
+                "itself. Train together with `srun torchrun ...` (docs/scale.md has a script), or in one "
+                "process with `srun --nodes 1 --ntasks 1 ...`"
+            )
+
     @property
     def name(self) -> str:
         """Name of this process in messages."""
