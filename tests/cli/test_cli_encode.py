@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import networkx
 import pyarrow.parquet as pq
 import pytest
 import torch
@@ -60,11 +61,33 @@ def test_only_what_is_chosen(tmp_path: Path) -> None:
     words = ["--encoding", "heat", "--times", "0", "1000", "--out", str(out)]
     assert main(["encode", str(tmp_path), *words]) == 0
     found = pq.read_table(out).to_pydict()
-    assert list(found) == ["graph", "node", "heat"]
+    assert list(found) == ["graph", "node", "name", "heat"]
+    assert found["name"] == ["hub", "a", "b", "c"]
     assert found["graph"] == ["star"] * 4
     # In the end heat is spread in proportion to degrees.
     expected = torch.tensor([[1, 1 / 2], *[[1, 1 / 6]] * 3])
     torch.testing.assert_close(torch.tensor(found["heat"]), expected)
+
+
+def test_one_weighted_graph(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file, out = tmp_path / "karate.edges", tmp_path / "e.parquet"
+    graph = networkx.karate_club_graph()
+    networkx.write_weighted_edgelist(graph, file)
+    words = ("--encoding", "random-walk", "--count", "3", "--out", str(out))
+    assert "nodes:PATH" in refused(capsys, str(file), *words)
+    one = tmp_path / "one.edges"
+    one.write_text("a b\nb c\n")
+    assert main(["encode", str(one), *words]) == 0
+    capsys.readouterr()
+    assert main(["encode", f"nodes:{file}", *words]) == 0
+    assert capsys.readouterr().out == f"wrote 34 nodes of 1 graph to {out}\n"
+    found = pq.read_table(out).to_pydict()
+    nodes = [int(name) for name in found["name"]]
+    assert sorted(nodes) == list(graph)
+    matrix = torch.from_numpy(networkx.to_numpy_array(graph, nodelist=nodes, weight=None))
+    walk = matrix / matrix.sum(1, keepdim=True)
+    expected = torch.stack([walk.matrix_power(t).diagonal() for t in (1, 2, 3)], dim=1)
+    torch.testing.assert_close(torch.tensor(found["random_walk"]), expected.float(), rtol=0, atol=1e-6)
 
 
 def test_positions_of_a_run(data: Path, tmp_path: Path) -> None:

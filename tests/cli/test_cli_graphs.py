@@ -109,6 +109,7 @@ def test_objectives_are_compared(data: Path, tmp_path: Path) -> None:
         ["positives:itself"],
         ["encoder:gps", "--encoder.layers", "1"],
         ["encoder:gat", "--encoder.width", "8", "encoder.positions:sign-invariant"],
+        ["encoder:gin", "--encoder.width", "8", "encoder.positions:basis-invariant"],
         ["encoder:gcn", "encoder.positions:laplacian-eigenvectors"],
     ],
     ids=" ".join,
@@ -200,7 +201,7 @@ def test_few_graphs_are_one_batch_and_one_is_refused(
     words = ["train", "jsd", "--out", str(tmp_path / "run"), "--epochs", "1", "--accelerator", "cpu"]
     assert main([*words, "--data", str(few)]) == 0
     assert "batch_size: 6\n" in (tmp_path / "run" / "config.yaml").read_text()
-    (tmp_path / "one.edges").write_text("a 1 2\n")
+    (tmp_path / "one.edges").write_text("1 2\n")
     words[3] = str(tmp_path / "other")
     line = refused(capsys, *words, "--data", str(tmp_path / "one.edges"))
     assert "expected at least two graphs to train on, each the negative of the other, got one" in line

@@ -4,11 +4,12 @@ import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
+import networkx
 import pytest
 import torch
 
 from tammes.data import edge_lists, tu_set, tu_sets
-from tammes.data.edge_lists import holds_edge_lists
+from tammes.data.edge_lists import holds_edge_lists, named_edge_lists
 from tammes.data.tu_sets import tu_files
 from tiny import random_graph_set, write_tu_set
 
@@ -221,6 +222,49 @@ def test_one_file_of_several_graphs(tmp_path: Path) -> None:
     file.write_text(file.read_text() + "c 1\n")
     with pytest.raises(ValueError, match="a graph and two nodes in each line, got 'c 1' in line 4"):
         edge_lists(file)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "# plain\n1 2\n2 3\n1 3\n",
+        "1 2 0.5\n2,3,2.0\n1 3\n",
+        "1 2 {}\n2 3 {}\n1 3 {}\n",
+        "1 2 {'weight': 3}\n2 3 {'weight': 1}\n1 3 {'weight': 3}\n",
+    ],
+)
+def test_a_file_of_one_graph(tmp_path: Path, content: str) -> None:
+    file = tmp_path / "friends.edges"
+    file.write_text(content)
+    graphs, names = named_edge_lists(file)
+    assert graphs.names == ("friends",)
+    assert names == ("1", "2", "3")
+    assert graphs.edges.shape == (2, 6)
+
+
+def test_a_file_that_may_be_one_graph_or_several_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "karate.edges"
+    graph = networkx.karate_club_graph()
+    networkx.write_weighted_edgelist(graph, file)
+    with pytest.raises(
+        ValueError, match=r"words that may be both: read one graph as nodes:PATH .* in a folder"
+    ):
+        edge_lists(file)
+    numbers = "1 1 2\n1 2 3\n2 1 2\n"  # graph and nodes, or nodes and a weight
+    file.write_text(numbers)
+    with pytest.raises(ValueError, match="may be both"):
+        edge_lists(file)
+    (tmp_path / "labels.csv").write_text("graph,label\n1,x\n2,y\n")
+    assert edge_lists(file).names == ("1", "2")
+
+
+def test_names_of_nodes_are_in_the_order_of_rows(tmp_path: Path) -> None:
+    folder = write_lists(tmp_path / "lists")
+    assert named_edge_lists(folder)[1] == ("x", "y", "z", "x", "w")
+    (folder / "nodes.csv").write_text("graph,node,size\na,v,4\na,x,1\na,y,2\na,z,3\nb,x,5\nb,w,6\n")
+    graphs, names = named_edge_lists(folder)
+    by_name = dict(zip(names[:4], graphs.features.flatten().tolist(), strict=False))
+    assert by_name == {"x": 1, "y": 2, "z": 3, "v": 4}
 
 
 @pytest.mark.parametrize(

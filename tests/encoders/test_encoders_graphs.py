@@ -9,6 +9,7 @@ from torch import Tensor, nn
 
 from tammes.data import GraphBatch
 from tammes.encoders import (
+    BasisInvariant,
     GATEncoderConfig,
     GCNEncoderConfig,
     GINEncoderConfig,
@@ -27,7 +28,12 @@ KINDS = [
     GATEncoderConfig(width=8),
     GPSEncoderConfig(width=8),
 ]
-POSITIONS = [None, LaplacianEigenvectors(count=3), SignInvariant(count=3, width=4)]
+POSITIONS = [
+    None,
+    LaplacianEigenvectors(count=3),
+    SignInvariant(count=3, width=4),
+    BasisInvariant(count=30, width=4),
+]
 
 
 def shuffled(batch: GraphBatch) -> tuple[GraphBatch, Tensor]:
@@ -38,14 +44,18 @@ def shuffled(batch: GraphBatch) -> tuple[GraphBatch, Tensor]:
     return replace(batch, features=batch.features[order], edges=place[batch.edges].flip(1)), order
 
 
-@pytest.mark.parametrize("positions", [None, SignInvariant(count=20, width=4)], ids=["plain", "signnet"])
+@pytest.mark.parametrize(
+    "positions",
+    [None, SignInvariant(count=20, width=4), BasisInvariant(count=20, width=4)],
+    ids=["plain", "signnet", "basisnet"],
+)
 @pytest.mark.parametrize("config", KINDS, ids=lambda config: type(config).__name__)
 def test_graphs_do_not_depend_on_the_order_of_their_nodes(
-    config: GraphEncoderConfig, positions: SignInvariant | None
+    config: GraphEncoderConfig, positions: SignInvariant | BasisInvariant | None
 ) -> None:
     encoder = replace(config, positions=positions).build(inputs=2).eval()
     batch = random_graph_set().batch([0, 1, 2])
-    if positions is not None:
+    if isinstance(positions, SignInvariant):
         batch = weighted(batch)
     other, order = shuffled(batch)
     torch.testing.assert_close(encoder.nodes(batch)[order], encoder.nodes(other), rtol=1e-3, atol=1e-4)
@@ -62,24 +72,25 @@ def weighted(batch: GraphBatch) -> GraphBatch:
     return replace(batch, edges=torch.cat([edges, edges.flip(0)], dim=1))
 
 
-@pytest.mark.parametrize("positions", POSITIONS, ids=["none", "eigenvectors", "signnet"])
+@pytest.mark.parametrize("positions", POSITIONS, ids=["none", "eigenvectors", "signnet", "basisnet"])
 @pytest.mark.parametrize("config", KINDS, ids=lambda config: type(config).__name__)
 def test_a_graph_does_not_depend_on_others_of_its_batch(
-    config: GraphEncoderConfig, positions: LaplacianEigenvectors | SignInvariant | None
+    config: GraphEncoderConfig, positions: LaplacianEigenvectors | SignInvariant | BasisInvariant | None
 ) -> None:
     encoder = replace(config, positions=positions).build(inputs=2).eval()
     graphs = random_graph_set()
     together = encoder(graphs.batch([0, 5, 9]))
     alone = torch.cat([encoder(graphs.batch([row])) for row in (0, 5, 9)])
     assert together.shape == (3, encoder.features) == (3, 24)
-    if positions is None:  # eigenspaces of several dimensions have no basis of their own
+    # Eigenspaces of several dimensions have no basis of their own.
+    if positions is None or isinstance(positions, BasisInvariant):
         torch.testing.assert_close(together, alone, rtol=1e-4, atol=1e-5)
 
 
-@pytest.mark.parametrize("positions", POSITIONS, ids=["none", "eigenvectors", "signnet"])
+@pytest.mark.parametrize("positions", POSITIONS, ids=["none", "eigenvectors", "signnet", "basisnet"])
 @pytest.mark.parametrize("config", KINDS, ids=lambda config: type(config).__name__)
 def test_every_weight_has_a_gradient(
-    config: GraphEncoderConfig, positions: LaplacianEigenvectors | SignInvariant | None
+    config: GraphEncoderConfig, positions: LaplacianEigenvectors | SignInvariant | BasisInvariant | None
 ) -> None:
     encoder = replace(config, positions=positions).build(inputs=2)
     # A node's sum over the batch is normalized away, so the squares are summed.
@@ -95,6 +106,23 @@ def test_eigenvectors_have_random_signs_in_training_alone() -> None:
     torch.testing.assert_close(first.abs(), second.abs())
     positions.eval()
     assert torch.equal(positions(batch), positions(batch))
+
+
+def test_basis_invariant_positions_see_whole_eigenspaces() -> None:
+    """A cycle, and two components: eigenspaces of two dimensions, the first of them that of 0."""
+    positions = BasisInvariant(count=8, width=4).build().double().eval()
+    ring = torch.arange(6)
+    cycle = torch.stack([ring, (ring + 1) % 6])
+    for pairs in (cycle, torch.tensor([[0, 1, 3, 4], [1, 2, 4, 5]])):
+        edges = torch.cat([pairs, pairs.flip(0)], dim=1)
+        batch = GraphBatch(
+            features=torch.ones(6, 1, dtype=torch.float64),
+            edges=edges,
+            owner=torch.zeros(6, dtype=torch.long),
+            count=1,
+        )
+        turn = (ring + 1) % 6 if pairs is cycle else (ring + 3) % 6
+        torch.testing.assert_close(positions(batch)[turn], positions(batch), rtol=0, atol=1e-9)
 
 
 def test_what_does_not_fit_is_refused() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import math
-from collections.abc import Sequence
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -113,21 +113,45 @@ def test_cliques_out_of_time_have_a_bound() -> None:
     assert all(second in neighbors[first] for first, second in itertools.combinations(answer.members, 2))
 
 
-def test_after_the_time_no_other_neighborhood_is_searched(monkeypatch: pytest.MonkeyPatch) -> None:
-    tried: list[int] = []
-
-    def counted(found: Sequence[set[int]]) -> list[int]:
-        tried.append(len(found))
-        return greedy_without(found)
-
-    monkeypatch.setattr(conflicts, "greedy_without", counted)
+def test_after_the_time_no_neighborhood_is_searched(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(conflicts, "largest_without")
+    monkeypatch.delattr(conflicts, "_largest_among")
     graph = networkx.gnp_random_graph(150, 0.9, seed=0)
     neighbors = [set(graph[node]) for node in range(150)]
     answer = largest_clique(neighbors, seconds=0.0)
-    assert len(tried) == 1
     # Of a clique's nodes, the first that is removed has all the others, and no more than the core number.
-    assert answer.bound == tried[0] + 1 == 1 + max(networkx.core_number(graph).values())
+    assert answer.bound == 1 + max(networkx.core_number(graph).values())
+    assert answer.score > 1
     assert all(second in neighbors[first] for first, second in itertools.combinations(answer.members, 2))
+
+
+def test_large_sparse_graphs_are_ordered_in_few_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each look at the clock is after 1,024 steps, and each edge adds at most one step."""
+    now = itertools.count()
+    monkeypatch.setattr(time, "monotonic", lambda: next(now))
+    graph = networkx.gnm_random_graph(20_000, 60_000, seed=0)
+    neighbors = [set(graph[node]) for node in range(20_000)]
+    chosen = greedy_without(neighbors)
+    assert len(chosen) > 20_000 / 4
+    assert next(now) <= (20_000 + 60_000) / conflicts.STEPS + 1
+
+
+def test_the_order_stops_at_the_end_of_the_time() -> None:
+    graph = networkx.gnm_random_graph(20_000, 60_000, seed=0)
+    neighbors = [set(graph[node]) for node in range(20_000)]
+    assert len(greedy_without(neighbors, ends=0.0)) < conflicts.STEPS
+    clique = largest_clique(neighbors, seconds=0.0)
+    assert 2 <= clique.score < clique.bound <= 1 + max(map(len, neighbors))
+    assert all(second in neighbors[first] for first, second in itertools.combinations(clique.members, 2))
+    assert 0 < largest_without(neighbors, seconds=0.0).score < 20_000
+
+
+def test_a_partition_into_cliques_bounds_sets_without_conflicts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(integer_program.Program, "solve")
+    cliques = networkx.disjoint_union_all([networkx.complete_graph(size) for size in (3, 1, 7, 2)])
+    found = largest_without([set(cliques[node]) for node in cliques])
+    assert found.score == found.bound == 4
+    assert found.proved
 
 
 def test_out_of_time_the_best_so_far_comes_with_a_bound() -> None:

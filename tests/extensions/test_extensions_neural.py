@@ -220,6 +220,15 @@ def test_what_must_be_positive(wrong: float) -> None:
         Sigmoid(scale=wrong)
 
 
+@pytest.mark.parametrize("solver", [ExactEigenpairs(), PowerIterations()], ids=repr)
+@pytest.mark.parametrize("wrong", [math.nan, math.inf])
+def test_factors_that_are_not_finite_are_refused(solver: Eigensolver, wrong: float) -> None:
+    factor = torch.ones(2, 3, 2)
+    factor[1, 2, 0] = wrong
+    with pytest.raises(ValueError, match="expected finite factors, got NaN or infinity in 1 of 2 rows"):
+        solver(factor, 1)
+
+
 def test_derivatives_are_those_of_eigh_where_eigenvalues_are_apart() -> None:
     """In double precision to 1e-9: gaps are at least 0.1 of the largest eigenvalue here."""
     basis = torch.linalg.qr(torch.randn(6, 6, dtype=torch.float64))[0]

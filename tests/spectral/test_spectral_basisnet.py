@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from tammes.spectral import Combinatorial
 from tammes.spectral.bases import Bases
-from tammes.spectral.basisnet import BasisNet
+from tammes.spectral.basisnet import BasisNet, ProjectorBasisNet
 from tammes.spectral.copies import Copies
 from tammes.spectral.eigen.eigenspaces import RelativeGap
 from tammes.spectral.equivariant.ign import IGN, IGNConfig
@@ -282,6 +282,15 @@ def test_features_that_are_missing_or_of_another_shape_are_refused() -> None:
         (lambda: IGNConfig(vector=()), "at least one width"),
         (lambda: IGNConfig(matrix=[3]), "must be a tuple of widths"),
         (lambda: IGNConfig(vector=(0,)), "each width in vector must be an integer of at least 1, got 0"),
+        (
+            lambda: BasisNet(dim=4, rho=Total().build(4, 4)),
+            "expected rho as settings, such as .*got a Summed",
+        ),
+        (lambda: BasisNet(dim=4, ign="ign"), "expected ign as settings, such as .*got a str"),
+        (
+            lambda: ProjectorBasisNet(dim=4, rho=IGNConfig()),
+            "expected rho as settings, such as .*an? IGNConfig",
+        ),
         (
             lambda: BasisNet(dim=32, rho=Total(), features=-1),
             "features must be an integer of at least 0",

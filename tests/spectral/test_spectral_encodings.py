@@ -8,7 +8,15 @@ import torch
 from batches import Batch, batch_of, high_multiplicities
 from torch import Tensor
 
-from tammes.spectral import Eigenpairs, GINConfig, SignNet, Symmetric, laplacian_matrix
+from tammes.spectral import (
+    Combinatorial,
+    Eigenpairs,
+    GINConfig,
+    RandomWalk,
+    SignNet,
+    Symmetric,
+    laplacian_matrix,
+)
 from tammes.spectral.encodings import (
     graph_angles,
     heat_kernel_encoding,
@@ -117,6 +125,32 @@ def test_only_eigenvectors_tell_nodes_apart_that_a_symmetry_exchanges() -> None:
     assert (products[0] - products[1]).abs().max() > 0.1
     torch.testing.assert_close(other[1] * other[0], products[0], rtol=0, atol=1e-12)
     torch.testing.assert_close(other[1] * other[5], products[1], rtol=0, atol=1e-12)
+
+
+def test_eigenpairs_of_another_laplacian_are_refused() -> None:
+    path, small = nx.path_graph(3), nx.star_graph(5)
+    for laplacian in (Combinatorial(), RandomWalk()):
+        data = batch_of(path, small, laplacian=laplacian)
+        with pytest.raises(ValueError, match=r"expected eigenpairs of Symmetric\(\)"):
+            random_walk_encoding(pairs_of(data), data.batch, steps=2)
+    with pytest.raises(ValueError, match=r"expected eigenpairs of Symmetric\(\), Combinatorial\(\)"):
+        heat_kernel_encoding(pairs_of(data), data.batch, times=(0.0,))
+    data = batch_of(path, small, laplacian=Combinatorial(), count=4)
+    assert heat_kernel_encoding(pairs_of(data), data.batch, times=(0.0, 1.0)).min() >= 0
+    # On regular graphs all three have the same eigenvectors; on single edges the same matrix.
+    data = batch_of(nx.cycle_graph(5), laplacian=RandomWalk())
+    assert random_walk_encoding(pairs_of(data), data.batch, steps=2)[:, 1].sub(0.5).abs().max() < 1e-12
+    data = batch_of(nx.path_graph(2), laplacian=Combinatorial())
+    assert random_walk_encoding(pairs_of(data), data.batch, steps=2)[:, 1].sub(1).abs().max() < 1e-12
+
+
+def test_rounding_is_no_other_laplacian() -> None:
+    for dtype in (torch.float32, torch.bfloat16):
+        pairs = Eigenpairs(vectors=DATA.vectors.to(dtype), values=DATA.values)
+        walks = random_walk_encoding(pairs, DATA.batch, steps=2)
+        expected = random_walk_encoding(pairs_of(DATA), DATA.batch, steps=2)
+        assert (walks.double() - expected).abs().max() < 0.02
+        assert heat_kernel_encoding(pairs, DATA.batch, times=(0.0,)).sub(1).abs().max() < 0.02
 
 
 def test_what_raises() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from dataclasses import replace
 from types import SimpleNamespace
 
 import networkx as nx
@@ -136,6 +137,28 @@ def test_phi_sees_every_eigenvector_and_neighbor() -> None:
     assert is_same(called(signnet, X, DATA), torch.cat(expected))
 
 
+def encoded_apart(signnet: SignNet, data: Batch) -> Tensor:
+    """SignNet as published: phi is called with v, and again with -v, each with its own batch statistics."""
+    copies = Copies.of(data.edges, data.batch, data.vectors, len(data.values))
+    value = data.values[data.batch[copies.node], copies.column][:, None]
+    vector = data.vectors[copies.node, copies.column][:, None]
+    others = torch.cat([value, X[copies.node]], dim=1)
+    both = [signnet.phi(torch.cat([sign * vector, others], dim=1)[:, None], copies)[:, 0] for sign in (1, -1)]
+    return signnet.rho(torch.cat([sum(both), value], dim=1), copies)
+
+
+def test_signs_apart_give_the_same_in_evaluation_and_depend_on_signs_in_training() -> None:
+    signnet = network(GINConfig(width=6, layers=3), SummedConfig(width=6), training=True)
+    flips = torch.ones_like(DATA.vectors[0])
+    flips[1] = -1  # the second eigenvector of each graph
+    flipped = replace(DATA, vectors=DATA.vectors * flips)
+    assert is_same(called(signnet, X, flipped), called(signnet, X, DATA))
+    assert not is_same(encoded_apart(signnet, flipped), encoded_apart(signnet, DATA), 1e-3)
+    signnet.eval()  # with the running statistics of these calls
+    assert is_same(encoded_apart(signnet, DATA), called(signnet, X, DATA))
+    assert is_same(encoded_apart(signnet, flipped), called(signnet, X, DATA))
+
+
 def test_directed_edges_are_summed_at_their_heads() -> None:
     edges, batch = torch.tensor([[0, 0, 1], [1, 2, 2]]), torch.zeros(3, dtype=torch.long)
     copies = Copies.of(edges, batch, torch.eye(3, dtype=torch.float64), 1)
@@ -259,6 +282,10 @@ def test_wrong_settings_are_refused() -> None:
     for make, message in (
         (lambda: SignNet(dim=0), "dim"),
         (lambda: SignNet(dim=1, features=-1), "features"),
+        (lambda: SignNet(dim=1, phi="gin"), r"expected phi as settings, such as GINConfig\(.*got a str"),
+        (lambda: SignNet(dim=1, phi=nn.Linear(2, 3)), "expected phi as settings, .*got a Linear"),
+        (lambda: SignNet(dim=1, phi=SummedConfig()), "expected phi as settings, .*got a SummedConfig"),
+        (lambda: SignNet(dim=4, rho=SummedConfig().build(64, 4)), "expected rho as settings, .*got a Summed"),
         (lambda: GINConfig(layers=0), "layers"),
         (lambda: GINConfig(dropout=1.0), "dropout"),
         (lambda: NodeTransformerConfig(width=6, heads=4), "multiple of the heads"),

@@ -20,7 +20,7 @@ from torch_geometric.data import Batch, Data, HeteroData
 from torch_geometric.loader import DataLoader
 
 from tammes.spectral import Combinatorial, RandomWalk, eigenpairs
-from tammes.spectral.transform import AddEigenpairs
+from tammes.spectral.transform import ADVICE, AddEigenpairs
 
 
 def data_of(graph: nx.Graph) -> Data:
@@ -116,6 +116,12 @@ def test_a_damaged_file_is_named(damage: Callable[[bytes], bytes], tmp_path: Pat
         AddEigenpairs(folder=tmp_path)(some())
 
 
+def test_a_folder_that_is_a_file_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(ValueError, match=r"folder must be a folder, got the file .*file; name another path"):
+        AddEigenpairs(folder=tmp_path / "file")
+
+
 def test_long_lists_are_decomposed_in_parts(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     whole = AddEigenpairs()(some())
     monkeypatch.setattr("tammes.spectral.transform.GRAPHS_OF_A_CHUNK", 2)
@@ -139,6 +145,11 @@ def test_wrong_graphs_are_refused() -> None:
         AddEigenpairs()([Data()])
     with pytest.raises(ValueError, match="got a Batch of several"):
         AddEigenpairs()(Batch.from_data_list([good, good]))
+    for strange in ("abc", [good, good.edge_index]):
+        with pytest.raises(ValueError, match=r"expected a graph of torch_geometric \(Data\), or a list, got"):
+            AddEigenpairs()(strange)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match=r"expected edge_index of shape \(2, m\) in all graphs"):
+        AddEigenpairs()([good, Data(edge_index=torch.tensor([0, 1]), num_nodes=2)])
     weighted = data_of(nx.path_graph(3))
     weighted.edge_weight = torch.ones(4)
     with pytest.raises(ValueError, match="in all graphs or in none"):
@@ -163,6 +174,10 @@ def test_several_kinds_of_nodes_are_refused() -> None:
 @pytest.mark.parametrize(
     ("other", "words"),
     [
+        (
+            AddEigenpairs(count=3, whole_eigenspaces=True),
+            "got 3 columns of Symmetric(), whole eigenspaces and 3 columns of Symmetric(); call",
+        ),
         (AddEigenpairs(count=4), "got 4 columns of Symmetric() and 3 columns of Symmetric()"),
         (
             AddEigenpairs(count=3, laplacian=RandomWalk()),
@@ -178,10 +193,20 @@ def test_other_settings_are_found_when_graphs_are_batched(other: AddEigenpairs, 
     with pytest.raises(ValueError, match="call AddEigenpairs once"):
         Batch.from_data_list([second, first])
     moved = [first.to("cpu"), second.to("cpu")]  # torch_geometric makes plain dictionaries of it
-    with pytest.raises(KeyError, match=re.escape(next(iter(second.eigenpairs)))):
+    with pytest.raises(KeyError, match=r"columns of .*; call AddEigenpairs once on the list of all graphs"):
         Batch.from_data_list(moved[::-1])
     again = Batch.from_data_list([first, AddEigenpairs(count=3)(second)])  # replaced
     assert again.eigenvectors.shape == (7, 3)
+
+
+def test_graphs_without_eigenpairs_in_a_batch_are_torch_geometrics_to_find() -> None:
+    without = data_of(nx.path_graph(2))
+    added = AddEigenpairs(count=3)(data_of(nx.cycle_graph(5)))
+    with pytest.raises(KeyError, match="eigenpairs"):
+        Batch.from_data_list([added, without])
+    assert "eigenvectors" not in Batch.from_data_list([without, added])
+    same_settings = [added.clone(), AddEigenpairs(count=3)(without).clone()]
+    assert Batch.from_data_list(same_settings).eigenvectors.shape == (7, 3)
 
 
 def test_batches_come_apart_and_together_again() -> None:
@@ -189,7 +214,7 @@ def test_batches_come_apart_and_together_again() -> None:
     assert same(Batch.from_data_list(added).to_data_list(), added)
     again = Batch.from_data_list(Batch.from_data_list(added).to_data_list())
     assert torch.equal(again.eigenvectors, Batch.from_data_list(added).eigenvectors)
-    assert again.eigenpairs == {"6 columns of Symmetric()": [None] * 5}
+    assert again.eigenpairs == {f"6 columns of Symmetric(){ADVICE}": [None] * 5}
 
 
 @pytest.mark.parametrize("shape", [(4,), (4, 1)])

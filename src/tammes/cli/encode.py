@@ -9,10 +9,11 @@ import torch
 from torch import Tensor
 
 from tammes.atomic import write_atomically
-from tammes.cli.graph_data import holds_graphs
+from tammes.cli.graph_data import NODES, holds_graphs, load_nodes
 from tammes.cli.options.encode import Encode
 from tammes.cli.output import counted, prepare_output
-from tammes.data import GraphBatch, GraphSet, edge_lists, tu_set
+from tammes.data import GraphBatch, GraphSet, tu_set
+from tammes.data.edge_lists import named_edge_lists
 from tammes.data.graph_tables import graph_table
 from tammes.data.stream_files import is_stream
 from tammes.data.tu_sets import tu_files
@@ -38,7 +39,7 @@ def main(choice: Encode) -> None:
     """Encode the nodes, and write the file."""
     prepare_output(choice.out)
     learned = None if choice.run is None else _positions(choice)
-    graphs = _loaded(choice)
+    graphs, names = _loaded(choice)
     _check_sizes(graphs, choice)
     columns: dict[str, list[Tensor]] = {}
     for rows in _parts(graphs.sizes.tolist()):
@@ -55,6 +56,7 @@ def main(choice: Encode) -> None:
         {
             "graph": pa.array(graphs.names).take(pa.array(owner.numpy())),
             "node": (torch.arange(len(owner)) - starts).numpy(),
+            **({} if names is None else {"name": names}),
             **{name: _lists(torch.cat(parts)) for name, parts in columns.items()},
         }
     )
@@ -64,17 +66,38 @@ def main(choice: Encode) -> None:
     print(f"wrote {counted(len(owner), 'node')} of {counted(len(graphs), 'graph')} to {choice.out}")
 
 
-def _loaded(choice: Encode) -> GraphSet:
+def _loaded(choice: Encode) -> tuple[GraphSet, tuple[str, ...] | None]:
+    """Return the graphs, and the names of their nodes; None where nodes have numbers alone."""
+    if choice.split is not None and not is_stream(choice.graphs):
+        raise ValueError(f"--split is for tables (hf:PATH), but {choice.graphs} is none: leave it out")
+    if choice.graphs.startswith(NODES):
+        return _one_graph(choice.graphs)
     if not holds_graphs(choice.graphs, choice.split):
         raise ValueError(
             f"found no graphs at {choice.graphs}: name a set of the TU collection, lists of edges (*.edges, "
-            "*.edgelist), or a table with edge_index (hf:PATH)"
+            "*.edgelist), one graph (nodes:PATH), or a table with edge_index (hf:PATH)"
         )
     if is_stream(choice.graphs):
-        return graph_table(choice.graphs, choice.split)
-    if choice.split is not None:
-        raise ValueError(f"--split is for tables (hf:PATH), but {choice.graphs} is none: leave it out")
-    return tu_set(choice.graphs) if tu_files(Path(choice.graphs)) else edge_lists(choice.graphs)
+        return graph_table(choice.graphs, choice.split), None
+    if tu_files(Path(choice.graphs)):
+        return tu_set(choice.graphs), None
+    return named_edge_lists(choice.graphs)
+
+
+def _one_graph(name: str) -> tuple[GraphSet, tuple[str, ...]]:
+    """Return the graph of a name, nodes:PATH, and the names of its nodes."""
+    nodes = load_nodes(name)
+    count = len(nodes.names)
+    ends = torch.arange(count).repeat_interleave(nodes.starts.diff())
+    graphs = GraphSet(
+        features=nodes.features,
+        columns=nodes.columns,
+        edges=torch.stack([ends, nodes.neighbors]),
+        node_starts=torch.tensor([0, count]),
+        edge_starts=torch.tensor([0, len(ends)]),
+        names=(Path(name.removeprefix(NODES)).stem,),
+    )
+    return graphs, nodes.names
 
 
 def _positions(choice: Encode) -> GraphPositions:
@@ -83,7 +106,7 @@ def _positions(choice: Encode) -> GraphPositions:
     if not isinstance(found, GraphPositions):
         raise ValueError(
             f"the encoder of {choice.run} has no positions: train one with encoder:gin "
-            "encoder.positions:sign-invariant, or leave --run out"
+            "encoder.positions:sign-invariant (or basis-invariant), or leave --run out"
         )
     return found.eval()
 

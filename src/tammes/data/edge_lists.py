@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import torch
+from jaxtyping import Int64
+from torch import Tensor
 
 from tammes.checks import check_file
 from tammes.data.graph_packing import packed
@@ -30,17 +32,19 @@ def edge_lists(path: Path | str) -> GraphSet:
     r"""Read graphs from lists of edges.
 
     A line has two nodes, separated by blanks or a comma; in a single file of several graphs the graph comes
-    before them. The rest of a line is ignored, and so are lines that begin with # or %. Beside the lists, two
-    tables with a header may stand: labels.csv with the columns graph and label, and nodes.csv with the
-    columns graph and node, behind which each column is a feature.
+    before them. The rest of a line (a weight) is ignored, and so are lines that begin with # or %. Beside
+    the lists, two tables with a header may stand: labels.csv with the columns graph and label, and nodes.csv
+    with the columns graph and node, behind which each column is a feature.
 
     Args:
         path: folder in which each file of the suffix .edges or .edgelist is a graph, named for the file; or
-            one such file with several graphs.
+            one such file. It is one graph where no line has a third word, or where the third is a fraction or
+            in braces; and several where a table stands beside it, or no graph has the name of a node.
 
     Raises:
         ValueError: If there are no graphs, a line lacks a node, features or labels are of some graphs only,
-            a graph, a node or a column is there twice, or an edge is of a node that nodes.csv lacks.
+            a graph, a node or a column is there twice, an edge is of a node that nodes.csv lacks, or the
+            first of three words may be a graph or a node.
 
     Example:
         >>> import tempfile
@@ -51,6 +55,27 @@ def edge_lists(path: Path | str) -> GraphSet:
         ...     graphs = edge_lists(folder)
         >>> graphs, graphs.names, graphs.labels.tolist()
         (GraphSet(2 graphs, 5 nodes, 2 classes), ('a', 'b'), [0, 1])
+    """
+    return named_edge_lists(path)[0]
+
+
+def named_edge_lists(path: Path | str) -> tuple[GraphSet, tuple[str, ...]]:
+    r"""Read graphs as `edge_lists` does, and the names of their nodes, one graph after the other.
+
+    Args:
+        path: as for `edge_lists`.
+
+    Raises:
+        ValueError: as for `edge_lists`.
+
+    Example:
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     file = Path(folder, "friends.edges")
+        ...     _ = file.write_text("ann bob 0.5\nbob eve 2.5\n")
+        ...     graphs, names = named_edge_lists(file)
+        >>> graphs.names, names
+        (('friends',), ('ann', 'bob', 'eve'))
     """
     path = Path(path)
     found: dict[str, _Graph] = {}
@@ -63,13 +88,21 @@ def edge_lists(path: Path | str) -> GraphSet:
             for line, words in lines_of(file, fewest=2):
                 graph.add(words[0], words[1], f"{file}, line {line}")
     else:
-        for line, words in lines_of(path, fewest=3):
-            found.setdefault(words[0], _Graph()).add(words[1], words[2], f"{path}, line {line}")
+        lines = lines_of(path, fewest=2)
+        are_several = _name_graphs(path, [words for _, words in lines])
+        for line, words in lines:
+            if are_several and len(words) == 2:
+                raise ValueError(
+                    f"expected a graph and two nodes in each line, got {' '.join(words)!r} in line {line} of "
+                    f"{path}"
+                )
+            name, first, second = words[:3] if are_several else (path.stem, *words[:2])
+            found.setdefault(name, _Graph()).add(first, second, f"{path}, line {line}")
     if not found:
         raise ValueError(f"expected lists of edges (*.edges or *.edgelist) in {path}, found none")
     beside = path if path.is_dir() else path.parent
     columns, features = _nodes(beside / NODES, found)
-    return packed(
+    graphs = packed(
         torch.arange(len(found)).repeat_interleave(
             torch.tensor([len(graph.number) for graph in found.values()])
         ),
@@ -80,6 +113,32 @@ def edge_lists(path: Path | str) -> GraphSet:
         columns=columns,
         labels=_labels(beside / LABELS, tuple(found)),
     )
+    return graphs, tuple(name for graph in found.values() for name in graph.number)
+
+
+def _name_graphs(path: Path, lines: list[list[str]]) -> bool:
+    """Return whether the lines of a file begin with the name of a graph, and not with a node of the only one.
+
+    Raises:
+        ValueError: If both can be.
+    """
+    first, second, third = ({words[place] for words in lines if len(words) > place} for place in range(3))
+    if not third or (any(map(_is_data, third)) and not any(map(_is_data, second))):
+        return False
+    if any((path.parent / name).exists() for name in (LABELS, NODES)) or (
+        second & third and not first & (second | third)
+    ):
+        return True
+    raise ValueError(
+        f"expected a graph and two nodes, or two nodes and a weight, in the lines of {path}, got words that "
+        "may be both: read one graph as nodes:PATH (node_set in Python); for several, give each a file in a "
+        "folder, or a name that no node has"
+    )
+
+
+def _is_data(word: str) -> bool:
+    """Return whether a word is a weight with a point, or in braces as networkx writes it, and no node."""
+    return word.startswith("{") or ("." in word and word.replace(".", "", 1).strip("-+").isdigit())
 
 
 @dataclass
@@ -102,7 +161,7 @@ def lines_of(path: Path, *, fewest: int) -> list[tuple[int, list[str]]]:
 
     Args:
         path: file.
-        fewest: words that a line needs, from 1 to 3.
+        fewest: words that a line needs, 1 or 2.
 
     Raises:
         ValueError: If a line has fewer words, or the file is no text in UTF-8.
@@ -117,13 +176,41 @@ def lines_of(path: Path, *, fewest: int) -> list[tuple[int, list[str]]]:
         if not words or words[0].startswith(("#", "%")):
             continue
         if len(words) < fewest:
-            what = "two nodes" if fewest == 2 else "a graph and two nodes"
-            raise ValueError(f"expected {what} in each line, got {line.strip()!r} in line {number} of {path}")
+            raise ValueError(
+                f"expected two nodes in each line, got {line.strip()!r} in line {number} of {path}"
+            )
         found.append((number, words))
     return found
 
 
-def _pairs(graphs: list[_Graph]) -> torch.Tensor:
+def numbered_edges(path: Path) -> tuple[Int64[Tensor, "2 lines"], tuple[str, ...]]:
+    r"""Return the edges of the only graph of a file, and the names of its nodes in order of their mention.
+
+    Args:
+        path: file; a line with one word is a node without an edge.
+
+    Raises:
+        ValueError: If there are no nodes, or the file is no text in UTF-8.
+
+    Example:
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     _ = Path(folder, "friends.edges").write_text("ann bob\neve\n")
+        ...     numbered_edges(Path(folder, "friends.edges"))
+        (tensor([[0],
+                [1]]), ('ann', 'bob', 'eve'))
+    """
+    number: dict[str, int] = {}
+    pairs = []
+    for _, words in lines_of(path, fewest=1):
+        ends = [number.setdefault(name, len(number)) for name in words[:2]]
+        pairs += [ends] * (len(ends) == 2)
+    if not number:
+        raise ValueError(f"expected a line for each edge in {path}, as in: 1 2; found none")
+    return torch.tensor(pairs, dtype=torch.int64).reshape(-1, 2).T, tuple(number)
+
+
+def _pairs(graphs: list[_Graph]) -> Tensor:
     pairs, start = [], 0
     for graph in graphs:
         pairs += [(first + start, second + start) for first, second in graph.edges]

@@ -234,6 +234,33 @@ def only_set(path: Path, *, name: str | None = None) -> TUFiles:
     return found[0]
 
 
+def downloaded_set(root: Path, name: str) -> Path:
+    """Return the folder of a data set that torch_geometric downloads, unless it is there already.
+
+    Args:
+        root: folder of all downloads.
+        name: name of the data set.
+
+    Raises:
+        ValueError: for a name whose download fails.
+        ImportError: if torch_geometric is missing.
+    """
+    if "/" in name or "." in name:
+        raise ValueError(f"expected a folder or the name of a TU data set, got {name}: no such folder")
+    try:
+        from torch_geometric.datasets import TUDataset
+    except ImportError as error:
+        raise ImportError('TU data sets need torch_geometric: pip install "tammes[graphs]"') from error
+    try:
+        TUDataset(root=str(root), name=name)
+    except (OSError, zipfile.BadZipFile) as error:
+        raise ValueError(
+            f"expected a folder or the name of a TU data set, got {name}: there is no such folder, and the "
+            f"download failed ({error})"
+        ) from error
+    return root / name / "raw"
+
+
 def _read(files: TUFiles, *, attributes: bool) -> GraphSet:
     where = str(files.root / files.members[EDGES])
     owner = files.owner()

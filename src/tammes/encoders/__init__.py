@@ -3,7 +3,7 @@
 from tammes.encoders.bag_of_words import BagOfWords, BagOfWordsConfig
 from tammes.encoders.convnet import ConvNet, ConvNetConfig
 from tammes.encoders.encoder import Encoder
-from tammes.encoders.graph_positions import LaplacianEigenvectors, SignInvariant
+from tammes.encoders.graph_positions import BasisInvariant, LaplacianEigenvectors, SignInvariant
 from tammes.encoders.graphs import (
     GATEncoderConfig,
     GCNEncoderConfig,
@@ -35,6 +35,7 @@ __all__ = [
     "GRU",
     "BagOfWords",
     "BagOfWordsConfig",
+    "BasisInvariant",
     "ConvNet",
     "ConvNetConfig",
     "Encoder",

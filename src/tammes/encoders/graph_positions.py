@@ -24,11 +24,17 @@ class GraphPositions(nn.Module):
         network: network of `tammes.spectral` from eigenpairs to node encodings; None takes the eigenvectors,
             with random signs in training.
         features: width of the encoding.
+        whole_eigenspaces: whether the network needs all vectors of an eigenspace. It gets the constant one
+            too, which shares its eigenspace where a graph is not connected, and no eigenspace that `count`
+            cuts.
     """
 
-    def __init__(self, *, count: int, network: nn.Module | None, features: int) -> None:
+    def __init__(
+        self, *, count: int, network: nn.Module | None, features: int, whole_eigenspaces: bool = False
+    ) -> None:
         super().__init__()
         self.count, self.network, self.features = count, network, features
+        self.whole_eigenspaces = whole_eigenspaces
 
     def forward(self, batch: GraphBatch) -> Float[Tensor, "nodes features"]:
         """Return the encoding of each node."""
@@ -37,12 +43,13 @@ class GraphPositions(nn.Module):
         # Graphs are decomposed by threads, which would not be in the inference mode of this one.
         with torch.inference_mode(False), torch.no_grad():
             # The constant eigenvector comes first and says nothing, so one more is computed.
-            pairs = eigenpairs(batch.edges, batch.owner, count=self.count + 1)
-            graphs = len(pairs.values)
-            vectors = pairs.vectors[:, 1:].to(batch.features.dtype)
-            values = pairs.values[:, 1:].to(batch.features.dtype)
+            whole = self.whole_eigenspaces
+            pairs = eigenpairs(batch.edges, batch.owner, count=self.count + 1, whole_eigenspaces=whole)
+            vectors, values = pairs.vectors.to(batch.features.dtype), pairs.values
+            if not whole:
+                vectors, values = vectors[:, 1:], values[:, 1:].to(vectors.dtype)
             if self.network is None:
-                return vectors * self._signs(graphs, vectors)[batch.owner] if self.training else vectors
+                return vectors * self._signs(len(values), vectors)[batch.owner] if self.training else vectors
         found: Tensor = self.network(None, batch.edges, batch.owner, vectors, values)
         return found
 
@@ -117,3 +124,40 @@ class SignInvariant(PositionsConfig):
             rho=SummedConfig(),
         )
         return GraphPositions(count=self.count, network=network, features=self.width)
+
+
+@dataclass(frozen=True, kw_only=True)
+class BasisInvariant(PositionsConfig):
+    """BasisNet on the Laplacian eigenspaces: positions that depend neither on signs nor on bases.
+
+    The last eigenspace is left out where `count` cuts it.
+
+    Source: Robinson (2023), eq. 7.8.
+
+    Example:
+        >>> BasisInvariant(count=4, width=16).build().features
+        16
+    """
+
+    width: int = 16
+    """Width of the encoding, and of the layers on each projector."""
+
+    layers: int = 2
+    """Layers of the network on each projector."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_integer("width", self.width)
+        check_integer("layers", self.layers)
+
+    @override
+    def build(self) -> GraphPositions:
+        from tammes.spectral import BasisNet, IGNConfig, RelativeGap, SummedConfig
+
+        network = BasisNet(
+            dim=self.width,
+            ign=IGNConfig(vector=(self.width,) * self.layers),
+            rho=SummedConfig(),
+            gap=RelativeGap(warn=False),  # augmentations make new eigenvalues in every batch
+        )
+        return GraphPositions(count=self.count, network=network, features=self.width, whole_eigenspaces=True)

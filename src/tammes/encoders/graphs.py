@@ -15,7 +15,7 @@ from tammes.checks import check_integer, check_multiple
 from tammes.data.graph_batch import GraphBatch
 from tammes.data.node_batch import NodeBatch
 from tammes.encoders.encoder import Encoder
-from tammes.encoders.graph_positions import LaplacianEigenvectors, SignInvariant
+from tammes.encoders.graph_positions import BasisInvariant, LaplacianEigenvectors, SignInvariant
 
 
 class GraphEncoder(Encoder):
@@ -120,7 +120,7 @@ class GraphEncoderConfig(ABC):
     layers: int = 3
     """Number of layers: how many edges away a node's channels depend on others."""
 
-    positions: LaplacianEigenvectors | SignInvariant | None = None
+    positions: LaplacianEigenvectors | SignInvariant | BasisInvariant | None = None
     """Positions of the nodes by Laplacian eigenvectors, as further features."""
 
     def __post_init__(self) -> None:

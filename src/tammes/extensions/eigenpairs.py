@@ -9,7 +9,7 @@ from jaxtyping import Float
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from tammes.checks import check_integer, check_number
+from tammes.checks import check_finite_rows, check_integer, check_number
 
 STEPS_PER_NORMALIZATION = 5
 """Steps between two normalizations: with A scaled to a trace of 1, so few steps cannot underflow."""
@@ -38,7 +38,7 @@ class PowerIterations:
         steps: number of iterations for each eigenvector, at least 1.
 
     Raises:
-        ValueError: for fewer than one step.
+        ValueError: for fewer than one step, and, when called, for a factor with NaN or infinities.
 
     Source: Robinson (2023), F.6.2, which takes 5 steps.
 
@@ -54,7 +54,8 @@ class PowerIterations:
         check_integer("steps", self.steps)
 
     def __call__(self, factor: Float[Tensor, "inputs n d"], count: int) -> Eigenpairs:
-        """Return the `count` leading eigenpairs of each factor."""
+        """Return the `count` leading eigenpairs of each factor, which must be finite."""
+        check_finite_rows("factors", factor.flatten(1))
         features = factor.shape[-1]
         start = torch.randn(features, count, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
         gram = factor.mT @ factor  # (inputs, d, d); an eigenvector d of it gives the eigenvector Z d of Z Z^T
@@ -145,7 +146,8 @@ class ExactEigenpairs:
             far below.
 
     Raises:
-        ValueError: for a broadening that is not positive.
+        ValueError: for a broadening that is not positive, and, when called, for a factor with NaN or
+            infinities.
 
     Example:
         >>> factor = torch.eye(2)[None].requires_grad_()  # two equal eigenvalues
@@ -161,7 +163,8 @@ class ExactEigenpairs:
             check_number("broadening", self.broadening, above=0)
 
     def __call__(self, factor: Float[Tensor, "inputs n d"], count: int) -> Eigenpairs:
-        """Return the `count` leading eigenpairs of each factor."""
+        """Return the `count` leading eigenpairs of each factor, which must be finite."""
+        check_finite_rows("factors", factor.flatten(1))
         width = self.broadening or (1e-6 if factor.dtype == torch.float64 else 1e-3)
         values, vectors = _Broadened.apply(factor, width)  # type: ignore[no-untyped-call]
         beyond = (0, count - values.shape[-1])  # where negative, it cuts off instead of padding

@@ -1,12 +1,11 @@
 """Graphs from files: data sets of the TU collection, and lists of edges."""
 
-import zipfile
 from pathlib import Path
 
 import torch
 
-from tammes.data.edge_lists import lines_of
-from tammes.data.tu_sets import only_set, tu_files
+from tammes.data.edge_lists import numbered_edges
+from tammes.data.tu_sets import downloaded_set, only_set, tu_files
 from tammes.extensions.graphs import Graphs
 
 
@@ -27,7 +26,7 @@ def tu_graphs(data: Path | str, *, cache: Path | None = None, most: int | None =
     """
     path = Path(data)
     if not path.exists() and not tu_files(path):
-        path = _downloaded(cache or Path.home() / ".cache" / "tammes" / "tu", str(data))
+        path = downloaded_set(cache or Path.home() / ".cache" / "tammes" / "tu", str(data))
     files = only_set(path)
     owner, pairs = files.owner(), files.pairs()
     if most is not None:  # nodes are numbered in the order of the graphs
@@ -67,31 +66,5 @@ def edge_list(path: Path) -> tuple[Graphs, tuple[str, ...]]:
         >>> graph.edges.tolist(), names
         ([[0, 1], [1, 2]], ('ann', 'bob', 'cy'))
     """
-    number: dict[str, int] = {}
-    pairs: list[tuple[int, int]] = []
-    for _, words in lines_of(path, fewest=1):
-        ends = [number.setdefault(name, len(number)) for name in words[:2]]
-        if len(ends) == 2:
-            pairs.append((ends[0], ends[1]))
-    if not number:
-        raise ValueError(f"expected a line for each edge in {path}, as in: 1 2; found none")
-    edges = torch.tensor(pairs, dtype=torch.long).reshape(-1, 2).T
-    return Graphs.of(edges, sizes=(len(number),)), tuple(number)
-
-
-def _downloaded(root: Path, name: str) -> Path:
-    """Return the folder of a data set that torch_geometric downloads, unless it is there already."""
-    if "/" in name or "." in name:
-        raise ValueError(f"expected a folder or the name of a TU data set, got {name}: no such folder")
-    try:
-        from torch_geometric.datasets import TUDataset
-    except ImportError as error:
-        raise ImportError('TU data sets need torch_geometric: pip install "tammes[graphs]"') from error
-    try:
-        TUDataset(root=str(root), name=name)
-    except (OSError, zipfile.BadZipFile) as error:
-        raise ValueError(
-            f"expected a folder or the name of a TU data set, got {name}: there is no such folder, and the "
-            f"download failed ({error})"
-        ) from error
-    return root / name / "raw"
+    edges, names = numbered_edges(path)
+    return Graphs.of(edges, sizes=(len(names),)), names

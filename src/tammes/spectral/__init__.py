@@ -1,5 +1,6 @@
 """Networks on eigenvectors of graphs that are invariant to the signs and the bases of eigenvectors."""
 
+from tammes.freed_memory import keep_freed_memory
 from tammes.spectral.basisnet import BasisNet, ProjectorBasisNet
 from tammes.spectral.copies import Copies, Groups
 from tammes.spectral.eigen.eigenpairs import Eigenpairs, eigenpairs, eigenvector_mask
@@ -39,7 +40,7 @@ from tammes.spectral.sets import (
     NodeTransformerConfig,
 )
 from tammes.spectral.sign_equivariant import SignEquivariantNet, link_features
-from tammes.spectral.signnet import SignNet, keep_freed_memory
+from tammes.spectral.signnet import SignNet
 from tammes.spectral.universal import ExpressiveBasisNet, UnconstrainedBasisNet, UnconstrainedSignNet
 
 __all__ = [

@@ -164,11 +164,8 @@ def check_multiplicities(known: tuple[int, ...] | None) -> tuple[int, ...] | Non
             ...
         ValueError: multiplicities must be a tuple of different integers, at least one, got (1, 1)
     """
-    if known is not None:
-        if not isinstance(known, tuple) or not known or len(set(known)) < len(known):
-            raise ValueError(
-                f"multiplicities must be a tuple of different integers, at least one, got {known!r}"
-            )
-        for each in known:
-            check_integer("each of multiplicities", each)
+    if known is not None and (not isinstance(known, tuple) or not known or len(set(known)) < len(known)):
+        raise ValueError(f"multiplicities must be a tuple of different integers, at least one, got {known!r}")
+    for each in known or ():
+        check_integer("each of multiplicities", each)
     return known

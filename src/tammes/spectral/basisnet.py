@@ -18,7 +18,7 @@ from tammes.spectral.copies import Copies
 from tammes.spectral.eigen.eigenspaces import Projectors, RelativeGap
 from tammes.spectral.equivariant.ign import IGN, IGNConfig
 from tammes.spectral.equivariant.matrices import Dense, Nodes
-from tammes.spectral.phi import RhoConfig, SummedConfig
+from tammes.spectral.phi import RhoConfig, SummedConfig, part
 
 
 class BasisNet(EigenvectorNetwork):
@@ -43,7 +43,8 @@ class BasisNet(EigenvectorNetwork):
 
     Raises:
         ValueError: for sizes that are not integers or too small, for multiplicities that are empty or
-            repeated, and, when called, for an eigenspace whose multiplicity is not in `multiplicities`.
+            repeated, for another ign or rho, and, when called, for an eigenspace whose multiplicity is not in
+            `multiplicities`.
 
     Source: Robinson (2023), eq. 7.8, E.2.2, E.11.3. Differs: nodes stay nodes (the published code transposes
     nodes and channels of the IGN's result); eigenvalues are not rounded; with node features, V V^T x is
@@ -73,12 +74,12 @@ class BasisNet(EigenvectorNetwork):
         self.at_once = check_integer("at_once", at_once)
         self.multiplicities = check_multiplicities(multiplicities)
         self.gap = gap or RelativeGap()
-        self.ign = ign or IGNConfig()
+        self.ign = part("ign", ign, IGNConfig, IGNConfig())
         self.igns = nn.ModuleList(
             IGN(self.ign, inputs=1, constants=CONSTANTS, features=2 * features)
             for _ in multiplicities or (None,)
         )
-        self.rho = (rho or SummedConfig()).build(self.ign.dim, dim)
+        self.rho = part("rho", rho, RhoConfig, SummedConfig()).build(self.ign.dim, dim)
 
     @override
     def encoded(self, given: EigenvectorBatch) -> Float[Tensor, "nodes dim"]:
@@ -153,7 +154,7 @@ class ProjectorBasisNet(nn.Module):
         rho: settings of the network that joins the eigenspaces of a node; left out, `SummedConfig()`.
 
     Raises:
-        ValueError: for a dimension below 1.
+        ValueError: for a dimension below 1, or another ign or rho.
 
     Source: Robinson (2023), eq. E.6 and E.9.
 
@@ -166,9 +167,9 @@ class ProjectorBasisNet(nn.Module):
     def __init__(self, *, dim: int, ign: IGNConfig | None = None, rho: RhoConfig | None = None) -> None:
         super().__init__()
         self.dim = check_integer("dim", dim)
-        widths = ign or IGNConfig()
+        widths = part("ign", ign, IGNConfig, IGNConfig())
         self.ign = IGN(widths, inputs=2, constants=CONSTANTS + 1)
-        self.rho = (rho or SummedConfig()).build(widths.dim, dim)
+        self.rho = part("rho", rho, RhoConfig, SummedConfig()).build(widths.dim, dim)
 
     def forward(
         self, graphs: Sequence[Projectors], edge_index: Int[Tensor, "2 m"] | None = None

@@ -24,11 +24,17 @@ def check_batch(batch: Tensor | None) -> None:
         raise ValueError("expected a batch that ascends from 0, as torch_geometric makes it; sort the nodes")
 
 
-def check_edges(edges: Tensor | None, batch: Int[Tensor, " nodes"]) -> None:
-    """Raise ValueError unless `edges` is int64 (2, m) and each edge joins two nodes of one graph."""
+def check_edges(edges: Tensor | None, batch: Int[Tensor, " nodes"], name: str = "edge_index") -> None:
+    """Raise ValueError unless `edges` is int64 (2, m) and each edge joins two nodes of one graph.
+
+    Args:
+        edges: the edges.
+        batch: graph of each node.
+        name: name of their argument.
+    """
     if edges is None or edges.dim() != 2 or edges.shape[0] != 2 or edges.dtype != torch.long:
         came = "none" if edges is None else f"{edges.dtype} {tuple(edges.shape)}"
-        raise ValueError(f"expected edge_index as integers (int64) of shape (2, m), got {came}")
+        raise ValueError(f"expected {name} as integers (int64) of shape (2, m), got {came}")
     if not edges.numel():
         return
     lowest, highest = int(edges.min()), int(edges.max())

@@ -13,6 +13,9 @@ from tammes.spectral.batches import check_eigenpairs
 from tammes.spectral.eigen.eigenpairs import Eigenpairs, eigenvector_mask
 from tammes.spectral.eigen.eigenspaces import RelativeGap
 
+ROUNDING = 0.01
+"""Largest rounding error of a sum of squares, as of eigenvectors in bfloat16."""
+
 
 def laplacian_encoding(
     pairs: Eigenpairs, batch: Int[Tensor, " nodes"], *, count: int
@@ -62,7 +65,8 @@ def random_walk_encoding(
         steps: number of columns.
 
     Raises:
-        ValueError: for fewer than one step, or eigenpairs that are not all, or do not fit the batch.
+        ValueError: for fewer than one step, or eigenpairs that are not all, do not fit the batch, or are of
+            another Laplacian.
 
     Source: Dwivedi et al., Graph Neural Networks with Learnable Structural and Positional Representations,
     2022.
@@ -79,6 +83,10 @@ def random_walk_encoding(
     if not _are_all(pairs, batch):
         raise ValueError("expected all eigenpairs of every graph, got fewer; leave count out of eigenpairs")
     squares = pairs.vectors.square()
+    # The rows of n orthonormal columns have unit length. Eigenvalues of diag(d) - A are above 2, but where it
+    # equals the normalized Laplacian.
+    if bool(((squares.sum(1) - 1).abs() > ROUNDING).any()) or bool((pairs.values > 2 + ROUNDING).any()):
+        raise ValueError("expected eigenpairs of Symmetric(), got others; leave laplacian out of eigenpairs")
     # L_uu is 0 at a node without neighbors, and 1 elsewhere.
     has_neighbors = (squares * pairs.values[batch]).sum(1, keepdim=True) > 0.5
     walk = 1 - pairs.values
@@ -102,7 +110,8 @@ def heat_kernel_encoding(
         times: times in the unit of one over the eigenvalues, each at least 0.
 
     Raises:
-        ValueError: for no times, a negative one, or eigenpairs that do not fit the batch.
+        ValueError: for no times, a negative one, eigenpairs that do not fit the batch, or such columns of
+            unit length that they cannot be orthonormal (as those of `RandomWalk()`).
 
     Source: Sun et al., A Concise and Provably Informative Multi-Scale Signature Based on Heat Diffusion,
     2009.
@@ -119,6 +128,11 @@ def heat_kernel_encoding(
         check_number("each of times", each, minimum=0)
     check_eigenpairs(batch, pairs.vectors, pairs.values)
     squares = pairs.vectors.square()
+    lengths = squares.new_zeros(pairs.values.shape).index_add(0, batch, squares)
+    # The columns of a mesh have other lengths; of orthonormal ones the rows are at most 1 long.
+    are_unit = ((lengths - 1).abs().minimum(lengths) < ROUNDING).all(1)
+    if bool((are_unit[batch] & (squares.sum(1) > 1 + ROUNDING)).any()):
+        raise ValueError("expected eigenpairs of Symmetric(), Combinatorial() or a mesh, got others")
     return torch.stack([(squares * (-t * pairs.values).exp()[batch]).sum(1) for t in times], dim=1)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from typing import Any, TypeVar
 
 from jaxtyping import Float
 from torch import Tensor, nn
@@ -90,6 +91,9 @@ class EigenvectorLayers(Rho):
         return self.last(groups.mean(self.layers(encoded, groups)))
 
 
+_Config = TypeVar("_Config")
+
+
 class PhiConfig(ABC):
     """Settings of a `Phi`."""
 
@@ -104,6 +108,21 @@ class RhoConfig(ABC):
     @abstractmethod
     def build(self, inputs: int, outputs: int) -> Rho:
         """Return the network from `inputs` to `outputs` channels, with weights from torch's generator."""
+
+
+def part(name: str, given: _Config | None, kind: type[Any], default: _Config) -> _Config:
+    """Return the settings that are given for a part of a network, or else the default ones.
+
+    Raises:
+        ValueError: for anything but settings of this kind.
+
+    Example:
+        >>> part("rho", None, RhoConfig, SummedConfig(width=8)).width
+        8
+    """
+    if given is not None and not isinstance(given, kind):
+        raise ValueError(f"expected {name} as settings, such as {default!r}, got a {type(given).__name__}")
+    return given or default
 
 
 class GIN(Phi):

@@ -78,5 +78,5 @@ def link_features(
         >>> link_features(encodings, torch.tensor([[0], [1]])).tolist()
         [[1.0]]
     """
-    check_edges(pairs, torch.zeros(len(encodings), dtype=torch.long, device=pairs.device))
+    check_edges(pairs, torch.zeros(len(encodings), dtype=torch.long, device=pairs.device), name="pairs")
     return (encodings[pairs[0]] * encodings[pairs[1]]).sum(1)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
-
 import torch
 from jaxtyping import Float
 from torch import Tensor
@@ -11,7 +9,7 @@ from typing_extensions import override
 
 from tammes.spectral.batches import EigenvectorBatch, EigenvectorNetwork
 from tammes.spectral.copies import Copies
-from tammes.spectral.phi import GINConfig, Phi, PhiConfig, RhoConfig, SummedConfig
+from tammes.spectral.phi import GINConfig, Phi, PhiConfig, RhoConfig, SummedConfig, part
 
 
 class SignNet(EigenvectorNetwork):
@@ -29,7 +27,7 @@ class SignNet(EigenvectorNetwork):
         features: number of node features that phi gets beside each entry of a vector; with 0, `x` is ignored.
 
     Raises:
-        ValueError: for a dimension below 1, or a negative number of features.
+        ValueError: for a dimension below 1, a negative number of features, or another phi or rho.
 
     Source: Robinson (2023), eq. 7.5 and 7.6; Lim et al., Sign and Basis Invariant Networks for Spectral Graph
     Representation Learning, 2023. Differs: the published code passes v and -v one after the other, so that
@@ -58,8 +56,9 @@ class SignNet(EigenvectorNetwork):
         self.phi_sees_eigenvalues = phi_sees_eigenvalues
         self.rho_sees_eigenvalues = rho_sees_eigenvalues
         inputs = 1 + int(phi_sees_eigenvalues) + features
-        self.phi = phi if isinstance(phi, Phi) else (phi or GINConfig()).build(inputs)
-        self.rho = (rho or SummedConfig()).build(self.phi.outputs + int(rho_sees_eigenvalues), dim)
+        self.phi = phi if isinstance(phi, Phi) else part("phi", phi, PhiConfig, GINConfig()).build(inputs)
+        joined = self.phi.outputs + int(rho_sees_eigenvalues)
+        self.rho = part("rho", rho, RhoConfig, SummedConfig()).build(joined, dim)
 
     @override
     def encoded(self, given: EigenvectorBatch) -> Float[Tensor, "nodes dim"]:
@@ -87,32 +86,3 @@ def _copies(given: EigenvectorBatch, *, edges: bool) -> Copies:
     if edges:
         copies.neighborhoods  # noqa: B018  # likewise
     return copies
-
-
-# Names of parameters in glibc's malloc.h.
-M_TRIM_THRESHOLD = -1
-M_MMAP_MAX = -4
-
-
-def keep_freed_memory() -> bool:
-    """Let the C library of this process keep freed memory, instead of returning it to the system.
-
-    By default glibc returns each tensor of more than 32 MiB as soon as it is freed, and the free end of its
-    heap. The next step then gets fresh pages, which the system fills with zeros one by one: a step of a large
-    SignNet spends up to half of its time on that. Call this once, before a training. The process keeps its
-    largest use of memory until it ends. It is what the environment variables `MALLOC_MMAP_MAX_=0` and
-    `MALLOC_TRIM_THRESHOLD_` do at the start of a process.
-
-    Returns:
-        Whether the C library is one with these settings, as on Linux; elsewhere nothing changes.
-
-    Source: mallopt(3).
-
-    Example:
-        >>> keep_freed_memory() in (True, False)
-        True
-    """
-    mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
-    if mallopt is None:
-        return False
-    return bool(mallopt(M_MMAP_MAX, 0)) and bool(mallopt(M_TRIM_THRESHOLD, -1))

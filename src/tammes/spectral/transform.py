@@ -32,6 +32,9 @@ except ImportError as error:
 GRAPHS_OF_A_CHUNK = 8192
 """Largest number of graphs that are decomposed, and saved in a file, together."""
 
+ADVICE = "; call AddEigenpairs once on the list of all graphs, or with equal settings"
+"""End of the settings of eigenpairs: it stands in the error for graphs with other ones."""
+
 ENTRIES_OF_A_CHUNK = 2**24
 """Largest number of entries of their eigenvectors, padded to the largest graph: 128 MiB of float64."""
 
@@ -46,7 +49,9 @@ class AddEigenpairs(BaseTransform):
     and needs a `count` for the graphs to batch.
 
     Eigenvalues stay float64, which separates close eigenvalues from equal ones. A third attribute,
-    `eigenpairs`, names the settings, so that graphs with other ones do not batch.
+    `eigenpairs`, names the settings, so that graphs with other ones do not batch. torch_geometric batches the
+    attributes of the first graph: behind one with eigenpairs a graph without them is a `KeyError`, and behind
+    one without them the eigenpairs of the others are dropped.
 
     Args:
         count: number of eigenpairs, k; left out, the number of nodes of the largest graph, which gives all.
@@ -60,7 +65,8 @@ class AddEigenpairs(BaseTransform):
         ImportError: where torch_geometric is missing.
         ValueError: for a count below 1, a dtype that is no float type, and, when called, for a batch, graphs
             with several kinds of nodes, graphs without nodes, and graphs that `eigenpairs` rejects; and when
-            graphs are batched whose eigenpairs have another Laplacian or number of columns.
+            graphs are batched whose eigenpairs have other settings or another number of columns (`KeyError`
+            after `Data.clone` and the like); and for a folder that is a file.
 
     Example:
         >>> from torch_geometric.data import Batch, Data
@@ -81,6 +87,8 @@ class AddEigenpairs(BaseTransform):
     def __post_init__(self) -> None:
         if self.count is not None:
             check_integer("count", self.count)
+        if self.folder is not None and Path(self.folder).is_file():
+            raise ValueError(f"folder must be a folder, got the file {self.folder}; name another path")
         if not isinstance(self.dtype, torch.dtype) or not self.dtype.is_floating_point:
             raise ValueError(f"dtype must be a float type, such as torch.float32, got {self.dtype!r}")
 
@@ -89,6 +97,8 @@ class AddEigenpairs(BaseTransform):
         if isinstance(data, Data | HeteroData):
             return self.forward(data)
         graphs = list(data)
+        if strange := [graph for graph in graphs if not isinstance(graph, Data | HeteroData)]:
+            raise ValueError(f"expected a graph of torch_geometric (Data), or a list, got {strange[0]!r}")
         sizes = [graph.num_nodes or 0 for graph in graphs]  # num_nodes is None where no attribute implies it
         parts = list(_chunks(sizes))
         shown = track(parts, "eigenpairs", disable=not self.progress or len(parts) < 2)
@@ -130,7 +140,9 @@ class AddEigenpairs(BaseTransform):
     def _with(self, graph: Data, vectors: Tensor, values: Tensor) -> Data:
         added = copy.copy(graph)
         # Before the tensors: a batch is made in the order of attributes.
-        added.eigenpairs = EigenpairSettings({f"{values.shape[1]} columns of {self.laplacian!r}": None})
+        cut = ", whole eigenspaces" if self.whole_eigenspaces else ""
+        settings = f"{values.shape[1]} columns of {self.laplacian!r}{cut}{ADVICE}"
+        added.eigenpairs = EigenpairSettings({settings: None})
         added.eigenvectors = vectors
         added.eigenvalues = values
         return added
@@ -140,24 +152,23 @@ class EigenpairSettings(dict[str, None]):
     """Settings of a graph's eigenpairs, as the only key of a dictionary.
 
     torch_geometric batches dictionaries key by key, and takes the keys of the first graph. So a graph with
-    other settings is found there. (After `Data.to` it is a plain dictionary, and the error a `KeyError`.)
+    other settings is found there. After `Data.clone`, `Data.to` or an `InMemoryDataset` it is a plain
+    dictionary, and the error a `KeyError` of the settings, which say themselves what to do.
 
     Raises:
         ValueError: when asked for other settings.
 
     Example:
-        >>> settings = EigenpairSettings({"8 columns of Symmetric()": None})
-        >>> settings["8 columns of RandomWalk()"]  # doctest: +ELLIPSIS
+        >>> settings = EigenpairSettings({f"8 columns of Symmetric(){ADVICE}": None})
+        >>> settings[f"8 columns of RandomWalk(){ADVICE}"]  # doctest: +ELLIPSIS
         Traceback (most recent call last):
             ...
         ValueError: expected graphs with equal eigenpairs in a batch, got 8 columns of Symmetric() and 8 ...
     """
 
     def __missing__(self, other: str) -> None:
-        raise ValueError(
-            f"expected graphs with equal eigenpairs in a batch, got {', '.join(self)} and {other}; "
-            "call AddEigenpairs once on the list of all, or with one count and Laplacian"
-        )
+        (own,) = (each.removesuffix(ADVICE) for each in self)
+        raise ValueError(f"expected graphs with equal eigenpairs in a batch, got {own} and {other}")
 
 
 def _chunks(sizes: Sequence[int]) -> Iterator[tuple[int, int]]:
@@ -188,6 +199,8 @@ def _joined(graphs: Sequence[Data], sizes: Sequence[int]) -> tuple[Tensor, Tenso
         )
     none = torch.zeros(2, 0, dtype=torch.long)
     parts = [none if graph.edge_index is None else graph.edge_index for graph in graphs]
+    if any(part.dim() != 2 or len(part) != 2 for part in parts):
+        raise ValueError("expected edge_index of shape (2, m) in all graphs, got another shape")
     edges = torch.cat(parts, dim=1)
     nodes = torch.tensor(sizes, device=edges.device)
     counts = torch.tensor([part.shape[1] for part in parts], device=edges.device)

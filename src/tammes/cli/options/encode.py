@@ -22,17 +22,17 @@ class Encode:
     tammes encode tu/MUTAG --encoding random-walk --count 16 --out encodings.parquet
 
     Args:
-        graphs: Graphs: a set of the TU collection, lists of edges (*.edges, *.edgelist), or a table with
-            edge_index (hf:PATH).
-        out: File to write, .parquet: the columns graph, node (from 0 within its graph), and a list for each
-            encoding.
+        graphs: Graphs: a set of the TU collection, lists of edges (*.edges, *.edgelist), one graph of such a
+            list whatever its third column is (nodes:PATH), or a table with edge_index (hf:PATH).
+        out: File to write, .parquet: the columns graph, node (from 0 within its graph), name (of the node in
+            a list of edges), and a list for each encoding.
         encoding: Encodings to write: laplacian (eigenvectors after the first, with their eigenvalues),
             random-walk (probabilities of being back), heat (heat still at the node), angles (of the first
             eigenspaces), projectors (of the vector of ones onto the first eigenspaces).
         count: Columns of each encoding but heat: eigenvectors, steps, or eigenspaces.
         times: Times of heat, of which each is a column.
-        run: Folder of a run whose encoder has positions (encoder.positions:sign-invariant): its trained
-            SignNet is written as the column learned.
+        run: Folder of a run whose encoder has positions (encoder.positions:sign-invariant or
+            basis-invariant): its trained SignNet or BasisNet is written as the column learned.
         split: Part of a table (hf:PATH) that has several.
     """
 

@@ -154,9 +154,7 @@ def _check(values: Tensor, mask: Tensor) -> None:
     if not bool(values.isfinite().all()):
         raise ValueError("expected finite eigenvalues, got infinities or NaN")
     if bool((mask[:, 1:] & ~mask[:, :-1]).any()):
-        raise ValueError(
-            "expected the eigenvectors of each graph in its first columns, got an empty one before"
-        )
+        raise ValueError("expected the eigenvectors of a graph in its first columns, got an empty one before")
     if bool(((values.diff(dim=1) < 0) & mask[:, 1:]).any()):
         raise ValueError("expected ascending eigenvalues; sort them, and their eigenvectors with them")
 
