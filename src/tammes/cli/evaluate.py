@@ -26,6 +26,7 @@ from tammes.cli.protocols import Protocols
 from tammes.cli.rotations import MeasuredRotations, measured_rotations
 from tammes.cli.scores import Measure, at_most, encoded, knn_of, score_table
 from tammes.cli.sentence_tasks import evaluate_tasks
+from tammes.cli.texts import as_in_training
 from tammes.cli.volumes import VolumeShape
 from tammes.data import GraphSet, GraphStream
 from tammes.diagnostics import alignment, uniformity
@@ -58,6 +59,7 @@ def main(choice: Evaluate | EvaluateTasks) -> None:
 def _evaluate(choice: Evaluate) -> None:
     run = load_run(choice.run, trust=choice.trust)
     shape = shape_like(choice.source, run.config.data)
+    choice = dataclasses.replace(choice, source=as_in_training(choice.source, run.config.training))
     if choice.outcome or choice.ordinal:
         _evaluate_outcomes(choice, run, shape)
         return
@@ -72,7 +74,8 @@ def _evaluate(choice: Evaluate) -> None:
     if test is None:
         raise ValueError(
             f"there is nothing to measure on: {choice.source.data} has no labels (a folder for each class of "
-            "images or a file for each document gives them), or --held-out is 0; name labeled data by --test"
+            "images or a file for each document gives them), or --held-out is 0; name labeled data by "
+            "--test, or tasks of sentences by --tasks"
         )
     train.required_labels()
     run.model.to(Machine(accelerator=choice.accelerator).device)
