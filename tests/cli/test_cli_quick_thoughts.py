@@ -186,7 +186,7 @@ def test_bad_texts_get_one_line(books: Path, tmp_path: Path, capsys: pytest.Capt
     assert message.endswith("or choose positives:itself")
     assert capsys.readouterr().out == ""
     window = words.replace("--data", "--batch-size 32 positives:adjacent --positives.window 14 --data")
-    assert "a window of 14 sentences is longer than every document" in fails(capsys, window, books)
+    assert "a window of 14 sentences reaches over every document" in fails(capsys, window, books)
     assert not (tmp_path / "run").exists()
 
 

@@ -122,7 +122,7 @@ class Adjacent:
         longest = int(torch.bincount(documents).max())
         if self.window >= longest:
             raise ValueError(
-                f"a window of {self.window} sentences is longer than every document (the longest has "
+                f"a window of {self.window} sentences reaches over every document (the longest has "
                 f"{longest}), whose sentences would all be positives: choose a window below {longest}, or "
                 "positives=SameClass()"
             )
