@@ -228,7 +228,8 @@ def _checked_positives(
         return pairs.row_name(int(order[row]))
 
     if counts.fewest < 1:
-        raise without_positive(runs.positives, ids, row_name, labeled=pairs.labels is not None)
+        labeled, window = pairs.labels is not None, pairs.window
+        raise without_positive(runs.positives, ids, row_name, labeled=labeled, window=window)
     if available < (selection.subset_size or 1):
         raise _without_negative(ranges.available, selection, row_name)
     return runs.listed(counts.total)

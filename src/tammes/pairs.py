@@ -155,7 +155,13 @@ class Pairs:
         runs = Runs.of(self.ids, self.ids_of_candidates, self._places, window=self.window)
         counts = PairCounts.read(runs)
         if counts.fewest < 1:
-            raise without_positive(runs.positives, self.ids, self.row_name, labeled=self.labels is not None)
+            raise without_positive(
+                runs.positives,
+                self.ids,
+                self.row_name,
+                labeled=self.labels is not None,
+                window=self.window,
+            )
         return runs.listed(counts.total)
 
     def with_positives(self) -> Pairs:
@@ -175,9 +181,10 @@ class Pairs:
         if number == len(self.ids):
             return self
         if number == 0:
+            leaves = "there is" if self.window else "without_positive='skip' leaves"
             raise ValueError(
-                f"none of the {len(self.ids)} anchors has a positive, so without_positive='skip' leaves "
-                f"nothing to learn from: {remedy(labeled=self.labels is not None)}"
+                f"none of the {len(self.ids)} anchors has a positive, so {leaves} nothing to learn from: "
+                f"{remedy(labeled=self.labels is not None, window=self.window)}"
             )
         rows = torch.sort(has_positive.logical_not(), stable=True).indices[:number]
         return replace(

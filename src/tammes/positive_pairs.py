@@ -141,6 +141,7 @@ def without_positive(
     row_name: Callable[[int], str],
     *,
     labeled: bool = False,
+    window: int = 0,
 ) -> ValueError:
     """Return the error for anchors without a positive.
 
@@ -149,18 +150,29 @@ def without_positive(
         ids: `(n,)` ids of the anchors.
         row_name: name of an anchor.
         labeled: whether labels came, which the message then tells from ids.
+        window: largest difference of the ids of a pair.
     """
     alone = positives < 1
     row = int(alone.nonzero()[0])
     return ValueError(
         f"{int(alone.sum())} of {len(alone)} anchors have no positive, first {row_name(row)} "
-        f"(id {int(ids[row])}): {remedy(labeled=labeled)}, or leave such anchors out with "
+        f"(id {int(ids[row])}): {remedy(labeled=labeled, window=window)}, or leave such anchors out with "
         "without_positive='skip'"
     )
 
 
-def remedy(*, labeled: bool) -> str:
-    """Return what to do about anchors without a positive."""
+def remedy(*, labeled: bool, window: int = 0) -> str:
+    """Return what to do about anchors without a positive.
+
+    Args:
+        labeled: whether labels came, which might be taken for ids.
+        window: largest difference of the ids of a pair.
+    """
+    if window:
+        return (
+            f"ids must number the sentences in reading order, and a batch must hold some that are at most "
+            f"{window} apart"
+        )
     if labeled:
         return (
             "labels only choose negatives; if rows of one class are to be positives (supervised contrast), "

@@ -8,8 +8,10 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from tammes import recipes
-from tammes.cli.failures import exit_code_of, in_words_of_shell
+from tammes import positives, recipes
+from tammes.cli.failures import POSITIVES, exit_code_of, in_words_of_shell
+from tammes.cli.options.parsing import words_of
+from tammes.cli.options.training import training_options
 from tammes.training import Stopped
 
 
@@ -38,11 +40,19 @@ def test_what_the_user_can_mend_is_one_line(capsys: pytest.CaptureFixture[str]) 
         ("begin later by increasing warm_up", "begin later by increasing --positives.warm-up"),
         ("leave them out with strict=False", "leave them out without --strict"),
         ("class_prior must be a probability", "class_prior must be a probability"),
+        ("got SameClass(): choose positives=SameInstance()", "got SameClass(): choose positives:itself"),
+        ("cut running text into sentences with prose=True", "cut running text into sentences with --prose"),
         ("RANK=2 is no rank, beta=1 no beta", "RANK=2 is no rank, beta=1 no beta"),
     ],
 )
 def test_fields_of_the_library_become_flags(message: str, expected: str) -> None:
     assert in_words_of_shell(message) == expected
+
+
+def test_advised_positives_are_those_of_the_command_line() -> None:
+    known = words_of(training_options()["positives"][0])
+    assert {words.removeprefix("positives:") for words in POSITIVES.values()} <= {*known}
+    assert all(hasattr(positives, name) for name in POSITIVES)
 
 
 @pytest.mark.parametrize(

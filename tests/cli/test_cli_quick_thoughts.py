@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 
 import tammes
@@ -85,18 +87,76 @@ def test_encoders_of_sentences_are_compared(books: Path, tmp_path: Path) -> None
     assert (tmp_path / "report.html").exists()
 
 
-def test_wrapped_prose_is_recognized(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (tmp_path / "books").mkdir()
+def test_compare_says_how_runs_are_compared(capsys: pytest.CaptureFixture[str]) -> None:
+    message = fails(capsys, "compare quick-thoughts hcl --data digits")
+    assert "quick-thoughts brings its own" in message
+    assert message.endswith("by tammes report RUN RUN")
+
+
+def write_wrapped(folder: Path, documents: int = 1) -> Path:
+    """Prose of 24 sentences a document, whose lines end within sentences."""
+    folder.mkdir()
     text = (
         "It was a cold day, and\nthe wind blew over the\nhill. Nobody came by. He\nwaited all the same.\n\n"
-        * 8
     )
-    (tmp_path / "books" / "a.txt").write_text(text)
-    assert (
-        run(f"train quick-thoughts {FEW} {SMALL} --data", tmp_path / "books", "--out", tmp_path / "run") == 0
-    )
-    assert "taking it for running prose, as with --prose" in capsys.readouterr().err
+    for number in range(documents):
+        (folder / f"{number}.txt").write_text(text * 8)
+    return folder
+
+
+PROSE = "taking it for running prose, as with --prose"
+
+
+@pytest.mark.parametrize(
+    "words",
+    ["quick-thoughts", "hcl --temperature 0.5 --beta 1 positives:adjacent --held-out 0 --batch-size 8"],
+)
+def test_wrapped_prose_is_recognized(words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    books = write_wrapped(tmp_path / "books")
+    assert run(f"train {words} {FEW} {SMALL} --data", books, "--out", tmp_path / "run") == 0
+    assert PROSE in capsys.readouterr().err
     assert load_run(tmp_path / "run").config.data.count == 24
+
+
+def test_other_commands_read_prose_as_the_training_did(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    books, trained = write_wrapped(tmp_path / "books", 2), tmp_path / "run"
+    words = f"train quick-thoughts {FEW} {SMALL} --data {books} --out"
+    assert run(words, trained) == 0
+    capsys.readouterr()
+    assert main(["search", str(trained), "--data", str(books), "--query", "Nobody came by.", "--json"]) == 0
+    said = capsys.readouterr()
+    assert PROSE in said.err
+    found = json.loads(said.out)
+    assert found["sentences"] == 48
+    assert found["queries"][0]["found"][0]["sentence"] == "Nobody came by."
+    assert run("embed", trained, "--data", books, "--out", tmp_path / "rows.parquet") == 0
+    assert PROSE in capsys.readouterr().err
+    assert pq.read_table(tmp_path / "rows.parquet").num_rows == 48
+    assert run("evaluate", trained, "--data", books, "--accelerator", "cpu") == 0
+    assert PROSE in capsys.readouterr().err
+
+
+def test_sentences_are_held_out_only_if_asked_for(
+    books: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = f"train quick-thoughts {FEW} {SMALL} --held-out 0.1 --data"
+    assert run(words, books, "--out", tmp_path / "run") == 0
+    assert load_run(tmp_path / "run").config.data.count == 33  # one sentence of each of three documents
+    assert run(words.replace("--held-out 0.1", ""), books, "--out", tmp_path / "whole") == 0
+    assert "there is nothing to measure on" in fails(capsys, "evaluate", tmp_path / "whole")
+    assert "--held-out without --data" in fails(capsys, "evaluate", tmp_path / "run", "--held-out", "0.1")
+
+
+def test_help_has_the_defaults_of_quick_thoughts(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("train quick-thoughts --help-all") == 0
+    said = " ".join(capsys.readouterr().out.replace("│", " ").split())
+    assert "by default 0: all are trained on" in said
+    assert "about 1,000,000 are visited" in said
+    assert "by default two-towers" in said
+    for other in ("200,000", "0.1 for a bag of words", "bag-of-words for texts", "default: 0.1)"):
+        assert other not in said
 
 
 def test_bad_texts_get_one_line(books: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -108,7 +168,9 @@ def test_bad_texts_get_one_line(books: Path, tmp_path: Path, capsys: pytest.Capt
     long = tmp_path / "long"
     long.mkdir()
     (long / "a.txt").write_text("It is.\n" + "word " * 200_000 + "\n")
-    assert "got 999,999 in a.txt:2: put each sentence on a line" in fails(capsys, words, long)
+    message = fails(capsys, words, long)
+    assert "got 999,999 in a.txt:2: put each sentence on a line" in message
+    assert message.endswith("cut running text into sentences with --prose")
     mixed = tmp_path / "mixed"
     mixed.mkdir()
     (mixed / "a.txt").write_bytes("café\n".encode() + "café\n".encode("latin-1"))
@@ -118,10 +180,28 @@ def test_bad_texts_get_one_line(books: Path, tmp_path: Path, capsys: pytest.Capt
     for row in range(12):
         (single / f"{row:02}.txt").write_text("one two one two one two\n")
     every_word = words.replace("--data", "--encoder.tower.tokens.minimum-count 1 --data")
-    assert "expected documents of several sentences" in fails(capsys, every_word, single)
+    capsys.readouterr()
+    message = fails(capsys, every_word, single)
+    assert "expected documents of several sentences" in message
+    assert message.endswith("or choose positives:itself")
+    assert capsys.readouterr().out == ""
     window = words.replace("--data", "--batch-size 32 positives:adjacent --positives.window 14 --data")
-    assert "window=14 is longer than every document" in fails(capsys, window, books)
+    assert "a window of 14 sentences reaches over every document" in fails(capsys, window, books)
     assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize("name", [None, "a.md", "a.TXT"])
+def test_a_folder_without_plain_text_holds_no_images(
+    name: str | None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "e7"
+    folder.mkdir()
+    if name is not None:
+        (folder / name).write_text("One.\nTwo.\n")
+    message = fails(capsys, "train quick-thoughts --data", folder)
+    assert "expected plain-text files (*.txt) in" in message
+    assert f"found {'no files' if name is None else f'only {name}'}" in message
+    assert "holds images" not in message
 
 
 def test_images_are_refused(capsys: pytest.CaptureFixture[str]) -> None:

@@ -46,6 +46,25 @@ def test_the_nearest_sentences_of_several_queries_are_printed(
     assert "Searched 60 sentences exactly" in said.out
 
 
+def test_a_folder_without_plain_text_holds_no_images(
+    run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "a.md").write_text("One.")
+    capsys.readouterr()
+    assert search(run, tmp_path, "--query", "good film") == 2
+    message = capsys.readouterr().err
+    assert "expected plain-text files (*.txt) in" in message
+    assert "found only a.md" in message
+
+
+def test_a_query_of_unknown_words_is_said(run: Path, data: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    capsys.readouterr()
+    assert search(run, data, "--query", "zzzqqq", "good film") == 0
+    said = capsys.readouterr().err
+    assert "no word of 'zzzqqq' is known to the encoder" in said
+    assert "'good film'" not in said
+
+
 def test_json_has_the_sentences_of_each_query(
     run: Path, data: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

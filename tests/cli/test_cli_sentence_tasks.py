@@ -10,7 +10,7 @@ import pytest
 
 from tammes.cli.main import main
 from tammes.report.evaluation import FILE, read_results
-from task_files import sentences, write_all, write_scored
+from task_files import sentences, write_all, write_classes, write_scored, write_trec
 
 TRAIN = "train simclr --temperature 1 --epochs 1 --batch-size 8 --accelerator cpu encoder:bag-of-words"
 
@@ -59,6 +59,25 @@ def test_every_task_is_measured_beside_floors_recorded_and_shown(
     assert len(results) == 4 * (6 + 1 + 2 + 4)
     assert "MSRP, F1" in (run / "report.html").read_text()
     assert FILE in said
+
+
+def test_a_task_that_cannot_be_measured_leaves_the_others(
+    run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "tasks"
+    folder.mkdir()
+    write_classes(folder)
+    write_trec(folder, count=5)
+    message = refused(capsys, str(run), "--tasks", str(folder))
+    assert "1 of 5 tasks could not be measured; TREC: expected at least 10 sentences of each class" in message
+    assert "got 5 of 'HUM'" in message
+    names = {each.name for each in read_results(run)}
+    assert names == {f"{name}, accuracy" for name in ("MR", "CR", "SUBJ", "MPQA")}
+    capsys.readouterr()
+    assert main(["evaluate", str(run), "--tasks", str(folder), "--json"]) == 2
+    found = json.loads(capsys.readouterr().out)
+    assert list(found["scores"]) == ["MR", "CR", "SUBJ", "MPQA"]
+    assert list(found["failed"]) == ["TREC"]
 
 
 def test_json_has_every_number_with_its_interval(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -49,6 +50,8 @@ def test_the_weights_name_the_revision(run: Path) -> None:
     other = MTEBEncoder(run / "model.safetensors", "second", name="me/encoder")
     assert (other.name, other.revision) == ("me/encoder", "second")
     assert MTEBEncoder(run / "model.safetensors").name == "tammes/mine"
+    pointed = shutil.copytree(run, run.parent / "mine-0.5")
+    assert MTEBEncoder(pointed).name == "tammes/mine-0.5"
 
 
 def test_batches_without_texts_and_runs_on_images_are_refused(run: Path, tmp_path: Path) -> None:

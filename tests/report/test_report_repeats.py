@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
 
@@ -11,6 +12,7 @@ import numpy as np
 import pytest
 
 from tammes.report import Comparison, Outcome, Pictures, Sentences
+from tammes.report.negatives import hardest, uniform_draw
 from tammes.report.page import write_comparison
 from tammes.report.repeats import WORD, repeated_negatives, similar_pairs
 
@@ -46,6 +48,29 @@ def test_equal_and_nearly_equal_sentences_are_found_with_their_weights(
     assert found.listed[0].weights[0] == "1.0×"
     assert "He said nothing." in found.listed[0].first
     assert [name for name, _ in found.objectives] == ["simclr", "hcl"]
+
+
+def test_sentences_of_one_window_are_no_negatives(make_outcome: Callable[..., Outcome]) -> None:
+    partners = np.array([*range(1, 12), 10])  # each sentence and the one after it, of one document
+    near = np.abs(np.arange(12)[:, None] - np.arange(12)) <= 1
+    weights = ~near / (~near).sum(axis=1, keepdims=True)
+    usual = make_outcome()
+    outcome = replace(usual, view_b=usual.view_b[partners], contexts=usual.view_b, weights=weights)
+    assert (outcome.batch, outcome.most_negatives) == (12, 10)
+    sentences = [f"One {row} alone {row + 50} stands {row + 90} here {row + 170}." for row in range(48)]
+    sentences[3] = sentences[2]  # beside it
+    assert repeated_negatives(comparison_of((outcome,), sentences, partners)).count == 0
+    sentences[6] = sentences[2]
+    comparison = comparison_of((outcome,), sentences, partners)
+    found = repeated_negatives(comparison)
+    assert (found.count, found.batch) == (2, 12)
+    assert found.listed[0].weights == ("1.0×",)
+    for rows in (hardest(outcome, comparison.sample, 5, 20), uniform_draw(outcome, 5, 20)):
+        assert sorted(row for row, _ in rows) == [0, 1, 2, 3, 7, 8, 9, 10, 11]
+        assert [weight for _, weight in rows] == pytest.approx([1.0] * 9)
+    labeled = replace(comparison.sample, labels=np.zeros(48, dtype=np.int64))
+    with pytest.raises(ValueError, match="expected a sample without labels"):
+        replace(comparison, sample=labeled)
 
 
 def test_the_two_sentences_of_a_pair_are_no_negatives(make_outcome: Callable[..., Outcome]) -> None:

@@ -182,7 +182,7 @@ def test_documents_without_adjacent_sentences_are_refused() -> None:
     with pytest.raises(ValueError, match="expected documents of several sentences, but none of 20"):
         train(CONFIG, alone(20))
     config = replace(CONFIG, positives=Adjacent(window=9), batch_size=24)
-    with pytest.raises(ValueError, match=r"window=9 is longer than every document .the longest has 9"):
+    with pytest.raises(ValueError, match=r"a window of 9 sentences reaches over every document .the longest"):
         train(config, random_texts())
 
 

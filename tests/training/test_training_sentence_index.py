@@ -140,8 +140,24 @@ def test_a_damaged_index_is_named(run: Path, content: str) -> None:
     texts = texts_of(20)
     index_of(run, model_of(texts), texts)
     (run / FOLDER / DESCRIPTION).write_text(content)
-    with pytest.raises(ValueError, match=r"is damaged .*: remove the folder"):
+    with pytest.raises(ValueError, match=r"is damaged .*: remove the folder") as error:
         index_of(run, model_of(texts), texts)
+    assert "__init__" not in str(error.value)
+
+
+def test_features_that_are_not_finite_are_damage(run: Path) -> None:
+    texts = texts_of(20)
+    index_of(run, model_of(texts), texts)
+    (run / FOLDER / module.ROWS).write_bytes(np.full(20 * 16, np.nan, np.float32).tobytes())
+    index, _ = index_of(run, model_of(texts), texts)
+    with pytest.raises(ValueError, match=r"is damaged .*not finite.*: remove the folder search"):
+        index.search(["good"])
+
+
+def test_queries_of_which_no_word_is_known_are_found() -> None:
+    model = model_of(Texts(sentences=("It rained, all day.", "We stayed."), names=("1", "2")))
+    queries = ["zzzqqq", "zzzqqq, qqq.", "It zzzqqq"]
+    assert module.unknown_queries(model, queries) == queries[:2]
 
 
 def test_rows_that_are_cut_short_are_damage(run: Path) -> None:

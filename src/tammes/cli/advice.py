@@ -7,6 +7,7 @@ from tammes.cli.options.data import Split
 from tammes.correction import Debias
 from tammes.diagnostics import estimated_collision_share
 from tammes.diagnostics.collisions import FACTOR
+from tammes.positives import Adjacent
 from tammes.report import Outcome
 from tammes.theory import ClassDistribution, Recommendation
 from tammes.training import Data, TrainingConfig
@@ -22,7 +23,17 @@ def advice(source: Split, data: Data, configs: list[TrainingConfig]) -> tuple[st
         source: options of the data, with the number of classes if it was given.
         data: training data.
         configs: settings of each training.
+
+    Raises:
+        ValueError: a number of classes for adjacent sentences.
     """
+    if any(isinstance(config.positives, Adjacent) for config in configs):
+        if source.classes is not None:
+            raise ValueError(
+                "--classes is for advice on negatives of the anchor's class, but those of adjacent sentences "
+                "are all sentences outside their window: leave it out"
+            )
+        return ()
     classes = _classes(source, data)
     if classes is None or classes.number < 2:
         return ()
@@ -36,6 +47,8 @@ def advice_of_views(outcome: Outcome, configs: list[TrainingConfig]) -> tuple[st
         outcome: the trained encoder with the views of a batch.
         configs: settings of each training.
     """
+    if outcome.contexts is not None:  # sentences of one text have no classes that would show
+        return ()
     views = torch.from_numpy(outcome.view_a), torch.from_numpy(outcome.view_b)
     share = estimated_collision_share(*views)
     if not 0 < share <= MOST:

@@ -18,6 +18,7 @@ def data_of_run(run: Path, by_hand: str) -> tuple[Split, Path]:
     """
     # With lightning, which takes seconds: what needs no data of a run does without.
     from tammes.cli.options.train import parse
+    from tammes.cli.texts import trained_whole
     from tammes.training.command import Command
     from tammes.training.run_folder import RunFolder, read_config
 
@@ -30,4 +31,6 @@ def data_of_run(run: Path, by_hand: str) -> tuple[Split, Path]:
         raise ValueError(
             f"{run} was started in {command.folder}, which is not there: name its data, {by_hand}"
         )
-    return parse(command.words).source, command.folder
+    choice = parse(command.words)
+    source = trained_whole(choice.source) if choice.training.adjacent else choice.source
+    return source, command.folder

@@ -13,6 +13,7 @@ from tammes.atomic import write_atomically
 from tammes.cli.loading import find_in_current_folder, left_out, load, shape_like, with_columns_of
 from tammes.cli.options.embed import Embed
 from tammes.cli.output import counted, prepare_output
+from tammes.cli.texts import as_in_training
 from tammes.training import Data, Machine, embed, load_run
 
 
@@ -24,7 +25,8 @@ def main(choice: Embed) -> None:
         find_in_current_folder()
     run = load_run(choice.run, trust=choice.trust)
     model = run.model.to(machine.device)
-    loaded = load(choice.source, shape_like(choice.source, run.config.data))
+    shape = shape_like(choice.source, run.config.data)
+    loaded = load(as_in_training(choice.source, run.config.training), shape)
     parts = [with_columns_of(part, run.config.data) for part in loaded]
     embedded = [embed(model, part, batch_size=choice.batch_size, workers=choice.workers) for part in parts]
     features, projection = (torch.cat(tensors).numpy() for tensors in zip(*embedded, strict=True))

@@ -8,6 +8,7 @@ from typing import Any
 from rich.console import Console
 
 from tammes.cli.data_of_run import data_of_run
+from tammes.cli.exhibit import embedded_views, pairs_of
 from tammes.cli.graph_scores import evaluated, graph_table, said_of_equal, said_of_kernel
 from tammes.cli.loading import (
     Shape,
@@ -20,21 +21,22 @@ from tammes.cli.loading import (
     with_columns_of,
 )
 from tammes.cli.options.evaluate import Evaluate, EvaluateTasks
-from tammes.cli.outcome import pairs_of
 from tammes.cli.outcome_scores import TRAINED, UNTRAINED, measured_outcomes, outcome_table, outcomes_of
 from tammes.cli.protocols import Protocols
 from tammes.cli.rotations import MeasuredRotations, measured_rotations
 from tammes.cli.scores import Measure, at_most, encoded, knn_of, score_table
 from tammes.cli.sentence_tasks import evaluate_tasks
+from tammes.cli.texts import as_in_training
 from tammes.cli.volumes import VolumeShape
 from tammes.data import GraphSet, GraphStream
 from tammes.diagnostics import alignment, uniformity
 from tammes.evaluation import CrossValidation
+from tammes.positives import Adjacent
 from tammes.report import Scores
 from tammes.report.evaluation import FILE, record
 from tammes.training import Data, GraphsSummary, Machine, Run, RunFolder, embed, load_run
-from tammes.training.embedding import embed_pairs
 from tammes.training.seeds import Purpose, derive
+from tammes.training.source import sentences_and_contexts
 
 MOST_PAIRS = 2_000
 
@@ -57,6 +59,7 @@ def main(choice: Evaluate | EvaluateTasks) -> None:
 def _evaluate(choice: Evaluate) -> None:
     run = load_run(choice.run, trust=choice.trust)
     shape = shape_like(choice.source, run.config.data)
+    choice = dataclasses.replace(choice, source=as_in_training(choice.source, run.config.training))
     if choice.outcome or choice.ordinal:
         _evaluate_outcomes(choice, run, shape)
         return
@@ -71,7 +74,8 @@ def _evaluate(choice: Evaluate) -> None:
     if test is None:
         raise ValueError(
             f"there is nothing to measure on: {choice.source.data} has no labels (a folder for each class of "
-            "images or a file for each document gives them), or --held-out is 0; name labeled data by --test"
+            "images or a file for each document gives them), or --held-out is 0; name labeled data by "
+            "--test, or tasks of sentences by --tasks"
         )
     train.required_labels()
     run.model.to(Machine(accelerator=choice.accelerator).device)
@@ -210,11 +214,14 @@ def _alignment_and_uniformity(run: Run, data: Data) -> tuple[float | None, float
     """Return alignment of the views of pairs, if there are any, and uniformity of the embeddings."""
     data = at_most(data, MOST_PAIRS)
     training = run.config.training
-    uniform = uniformity(embed(run.model, data)[1])
+    embeddings = embed(run.model, data)[1]
+    if isinstance(training.positives, Adjacent):
+        embeddings = sentences_and_contexts(training, embeddings)[0]
+    uniform = uniformity(embeddings)
     pairs = pairs_of(data, training, MOST_PAIRS)
     pairs = pairs[pairs[:, 0].argsort()]
     if len(pairs) == 0:
         return None, uniform
     seeds = derive(training.seed, Purpose.FIRST_VIEW), derive(training.seed, Purpose.SECOND_VIEW)
-    view_a, view_b = embed_pairs(run.model, data, pairs, training.augmentations, seeds=seeds)
+    view_a, view_b = embedded_views(run.model, data, pairs, training, seeds=seeds)
     return alignment(view_a, view_b), uniform

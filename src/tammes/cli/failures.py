@@ -18,7 +18,7 @@ FAILED = 2
 
 _FIELDS_OF_FLAGS = {
     "--": "resume overwrite trust patience strict unchecked buffer cache files encoding text_column "
-    "label_column split neighbors vectors drop diagnose_every stop_on stop_patience",
+    "label_column split prose neighbors vectors drop diagnose_every stop_on stop_patience",
     "--encoder.": "max_length name_or_path",
     "--positives.": "candidates refresh warm_up sample freely little",
     "--positives.acceptance.": "lower_bound",
@@ -29,6 +29,16 @@ FLAGS = {
     for name in names.split()
 } | {"pretrained=False": "--encoder.no-pretrained", "image": "--image-column"}
 """Fields and arguments that messages of the library name, and the flags that set them."""
+
+POSITIVES = {
+    "SameInstance": "positives:itself",
+    "SameClass": "positives:same-class",
+    "Neighbors": "positives:neighbors",
+    "Adjacent": "positives:adjacent",
+    "OwnGraph": "positives:own-graph",
+}
+"""Positives that messages of the library advise, and the words that choose them."""
+_ADVISED = re.compile(rf"\b(?:positives=)?({'|'.join(POSITIVES)})\(\)")
 
 # A field in a message: with a value, with an underscore in its name, or as the first word.
 _FIELD = re.compile(
@@ -50,6 +60,8 @@ def in_words_of_shell(message: str) -> str:
         'remove them, or leave them out without --strict'
         >>> in_words_of_shell("give the pattern of the names, for example files='*.md'")
         "give the pattern of the names, for example --files '*.md'"
+        >>> in_words_of_shell("no sentence has another one: choose positives=SameClass() or Neighbors()")
+        'no sentence has another one: choose positives:same-class or positives:neighbors'
     """
 
     def translated(found: re.Match[str]) -> str:
@@ -61,7 +73,10 @@ def in_words_of_shell(message: str) -> str:
             return f"without {flag}"
         return flag if found["value"] in (None, "True") else f"{flag} {found['value']}"
 
-    return _FIELD.sub(translated, message)
+    advice, said = message.rpartition(": ")[2], message
+    if advice != message:  # what to do comes last; before, a message shows what it got
+        said = message.removesuffix(advice) + _ADVISED.sub(lambda found: POSITIVES[found[1]], advice)
+    return _FIELD.sub(translated, said)
 
 
 def exit_code_of(command: Callable[[], None], received: Callable[[], int | None] = lambda: None) -> int:

@@ -12,7 +12,7 @@ from tammes.cli.holding_out import hold_out
 from tammes.cli.images import has_own_test_images, load_parts
 from tammes.cli.options.data import Source, Split
 from tammes.cli.output import counted
-from tammes.cli.texts import load_texts, looks_like_texts
+from tammes.cli.texts import is_empty_of_images, load_texts, looks_like_texts
 from tammes.cli.volumes import VolumeShape, are_volumes, load_volumes
 from tammes.data import GraphSet, GraphStream, Images, NodeSet, Texts, Volumes, folder, shards
 from tammes.data.listing import files_below, listing
@@ -222,6 +222,8 @@ def shape_like(source: Source, summary: Summary) -> Shape | VolumeShape | None:
         NodesSummary: "nodes",
         VolumesSummary: "volumes",
     }[type(summary)]
+    if was == "texts" and now == "images" and is_empty_of_images(data):
+        now = "texts"
     if was != now:
         if now == "images" and not (
             has_own_test_images(data) or Path(data).exists() or holds_shards(data) or is_stream(data)
@@ -247,7 +249,7 @@ def load_split(source: Split, shape: Shape | VolumeShape | None) -> tuple[Data, 
     if source.test is not None and isinstance(train, NodeSet):
         raise ValueError("nodes are measured on a part of their graph (--held-out): leave --test out")
     if source.test is None:
-        return (train, own_test[0]) if own_test else _hold_out(train, source.held_out)
+        return (train, own_test[0]) if own_test else _hold_out(train, source.held_out_part)
     if own_test:
         raise ValueError(f"{source.data} has its own test images: leave --test out")
     if isinstance(train, Volumes):

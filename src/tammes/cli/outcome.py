@@ -2,18 +2,18 @@
 
 import statistics
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from tammes.cli.advice import advice_of_views
+from tammes.cli.exhibit import Compared, Exhibit, choose_sample
 from tammes.cli.rotations import measured_rotations
-from tammes.cli.scores import DRAWS, Measure, Trial, shuffled_rows
-from tammes.data import GraphSet, Images, NodeSet, Texts, Volumes
+from tammes.cli.scores import DRAWS, Measure, Trial
+from tammes.data import Images, Texts
 from tammes.data.listing import listing
 from tammes.encoders import UnavailableWeightsError, VisionTransformer
 from tammes.objective import Objective
@@ -21,70 +21,18 @@ from tammes.report import (
     Before,
     Comparison,
     Curve,
-    Degrees,
-    GraphSizes,
     Outcome,
-    Pictures,
-    Sample,
-    Sentences,
     write_comparison,
 )
 from tammes.report.origin import origin
 from tammes.report.over_training import label_free_curves
 from tammes.report.settings import SEED, data_settings, training_settings
-from tammes.selection import OtherLabels, Subset
-from tammes.training import Data, Model, Run, RunConfig, TrainingConfig, build_model, embed
+from tammes.training import Data, Model, Run, RunConfig, build_model, embed
 from tammes.training.early_stop import early_stop
-from tammes.training.embedding import embed_pairs, evaluating
-from tammes.training.examples import readable, to_inputs
-from tammes.training.kind_rules import VIEWS_OF_ONE_ROW
-from tammes.training.pairing import Pairing
+from tammes.training.embedding import evaluating
+from tammes.training.examples import to_inputs
 from tammes.training.pictures import SHOWN
 from tammes.training.rotations import Rotations
-from tammes.training.seeds import Purpose, derive
-
-LARGEST_BATCH = 256
-LARGEST_SAMPLE = 1000
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Exhibit:
-    """Rows of the data that the report's figures show.
-
-    Args:
-        data: the rows, in random order.
-        pairs: int64 (b, 2), rows that make a pair; the anchors are the first b rows.
-        is_held_out: whether the rows were held out of training.
-    """
-
-    data: Data
-    pairs: Tensor
-    is_held_out: bool
-
-    @property
-    def sample(self) -> Sample:
-        """The rows as the sample of a report."""
-        data = self.data
-        first, second = self.pairs.T
-        shared: dict[str, Any] = {
-            "labels": None if data.labels is None else data.labels.numpy(),
-            "classes": data.classes,
-            "names": data.names,
-            "partners": None if torch.equal(first, second) else second.numpy(),
-        }
-        if isinstance(data, Texts):
-            return Sentences(sentences=data.sentences, **shared)
-        if isinstance(data, GraphSet):
-            edges = data.edge_starts.diff() // 2
-            return GraphSizes(nodes=data.sizes.numpy(), edges=edges.numpy(), **shared)
-        if isinstance(data, NodeSet):
-            return Degrees(neighbors=data.degrees.numpy(), **shared)
-        if isinstance(data, Volumes):
-            # n 1 d h w -> n 1 h w: of a volume the page shows the middle slice.
-            slices = (255 * data.voxels[:, :, data.size[0] // 2]).round().to(torch.uint8)
-            return Pictures(images=slices.numpy(), **shared)
-        assert isinstance(data, Images)  # graphs of a stream were copied into memory
-        return Pictures(images=data.batch(range(len(data))).numpy(), **shared)
 
 
 def write_report(
@@ -142,40 +90,6 @@ def write_report(
     return shown
 
 
-def choose_sample(train: Data, held_out: Data | None, config: TrainingConfig) -> Exhibit:
-    """Choose the pictures or sentences of the report, in random order.
-
-    Held-out rows are taken if they suffice for a batch as in training, which the objective needs.
-
-    Args:
-        train: training data.
-        held_out: data held out of training, or None.
-        config: settings of the training, which decide how rows are paired.
-    """
-    wanted = min(config.batch_size, LARGEST_BATCH)
-    data, pairs = train, pairs_of(train, config, wanted)
-    if held_out is not None:
-        held_out_pairs = pairs_of(held_out, config, wanted)
-        if len(held_out_pairs) == wanted:
-            data, pairs = held_out, held_out_pairs
-    # The rows of the pairs come first, then others up to the largest sample.
-    rows = dict.fromkeys([*pairs.T.flatten().tolist(), *shuffled_rows(data)])
-    chosen = list(rows)[:LARGEST_SAMPLE]
-    places = {row: place for place, row in enumerate(chosen)}
-    placed = torch.tensor([[places[row] for row in pair] for pair in pairs.tolist()])
-    return Exhibit(data=readable(data.subset(chosen)), pairs=placed, is_held_out=data is held_out)
-
-
-def pairs_of(data: Data, config: TrainingConfig, most: int) -> Tensor:
-    """Return int64 (b, 2), at most `most` rows paired as in training; b = 0 if there are no pairs."""
-    if isinstance(config.positives, VIEWS_OF_ONE_ROW):
-        return torch.tensor(shuffled_rows(data)[:most]).repeat(2, 1).T
-    try:
-        return Pairing.of(data, config.positives, seed=config.seed).epoch(0)[:most]
-    except ValueError:
-        return torch.zeros(0, 2, dtype=torch.int64)
-
-
 def report_settings(config: RunConfig, exhibit: Exhibit, measure: Measure | None) -> dict[str, str]:
     """Return the settings of the training as the report shows them, in order.
 
@@ -224,16 +138,8 @@ def report_outcome(trial: Trial, exhibit: Exhibit, measure: Measure | None) -> O
     training = run.config.training
     objective = objective_at_the_end(run)
     learned = f", temperature {objective.temperature:.3g} at the end" if training.learn_temperature else ""
-    data, pairs = exhibit.data, exhibit.pairs
-    features, embeddings = embed(run.model, data)
-    step = run.metrics[-1].step
-    seeds = derive(training.seed, Purpose.FIRST_VIEW, step), derive(training.seed, Purpose.SECOND_VIEW, step)
-    view_a, view_b = embed_pairs(run.model, data, pairs, training.augmentations, seeds=seeds)
-    with torch.no_grad():
-        labels = None if data.labels is None else data.labels[pairs[:, 0]]
-        generator = torch.Generator().manual_seed(derive(training.seed, Purpose.OBJECTIVE))
-        fitting = _fitting(objective, len(pairs), labels)
-        weights = fitting.weights(view_a, view_b, labels=labels, generator=generator)
+    features, embeddings = embed(run.model, exhibit.data)
+    compared = Compared.of(run.model, embeddings, objective, exhibit, training, step=run.metrics[-1].step)
     return Outcome(
         name=trial.name,
         objective=f"{training.loss}{learned}",
@@ -245,15 +151,16 @@ def report_outcome(trial: Trial, exhibit: Exhibit, measure: Measure | None) -> O
         learning_rate=_curve(trial, "learning_rate"),
         gradient_norm=_curve(trial, "gradient_norm"),
         label_free=label_free_curves([run.metrics for run in trial.runs]),
-        rotations=_rotations(trial, data),
+        rotations=_rotations(trial, exhibit.data),
         confusion=None if measure is None else confusion(trial.labels, measure.test),
         features=features.numpy(),
-        embeddings=embeddings.numpy(),
-        view_a=view_a.numpy(),
-        view_b=view_b.numpy(),
-        weights=weights.numpy(),
+        embeddings=compared.embeddings.numpy(),
+        view_a=compared.view_a.numpy(),
+        view_b=compared.view_b.numpy(),
+        contexts=None if compared.contexts is None else compared.contexts.numpy(),
+        weights=compared.weights.numpy(),
         reconstructions=run.reconstructions,
-        attention=attention_of(run.model, data),
+        attention=attention_of(run.model, exhibit.data),
     )
 
 
@@ -320,18 +227,6 @@ def confusion(labels: Sequence[Tensor], test: Data) -> np.ndarray:
     for found in labels:
         np.add.at(counts, (true.numpy(), found.cpu().numpy()), 1)
     return counts
-
-
-def _fitting(objective: Objective, pairs: int, labels: Tensor | None) -> Objective:
-    """Return the objective with at most the negatives that a batch of `pairs` pairs has."""
-    selection = objective.selection
-    if not isinstance(selection, Subset):
-        return objective
-    colliding = 1
-    if isinstance(selection.among, OtherLabels) and labels is not None:
-        colliding = int(labels.unique(return_counts=True)[1].max())
-    k = min(selection.k, 2 * (pairs - colliding))
-    return replace(objective, selection=replace(selection, k=k))
 
 
 def objective_at_the_end(run: Run) -> Objective:

@@ -148,10 +148,10 @@ def at_most(data: Data, count: int) -> Data:
     return data if len(data) <= count else data.subset(sorted(shuffled_rows(data)[:count]))
 
 
-def shuffled_rows(data: Data) -> list[int]:
-    """Return the numbers of all rows, in a random order that is the same every time."""
+def shuffled_rows(data: Data, most: int | None = None) -> list[int]:
+    """Return the numbers of all rows, or the first `most`, in a random order that is the same every time."""
     generator = torch.Generator().manual_seed(derive(0, Purpose.HOLDOUT, len(data)))
-    return torch.randperm(len(data), generator=generator).tolist()
+    return torch.randperm(len(data), generator=generator)[:most].tolist()
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -12,9 +12,10 @@ from rich.table import Table
 from tammes.cli.failures import print_line
 from tammes.cli.loading import find_in_current_folder, load, shape_like
 from tammes.cli.options.search import Search
+from tammes.cli.texts import as_in_training
 from tammes.data import Texts
 from tammes.training import Machine, TextsSummary, load_run
-from tammes.training.sentence_index import Found, sentence_index
+from tammes.training.sentence_index import Found, sentence_index, unknown_queries
 
 
 def main(choice: Search) -> None:
@@ -24,10 +25,13 @@ def main(choice: Search) -> None:
     run = load_run(choice.run, trust=choice.trust)
     if not isinstance(run.config.data, TextsSummary):
         raise ValueError(f"tammes search is for encoders of sentences, but {choice.run} is no run on texts")
-    (texts,) = load(choice.source, shape_like(choice.source, run.config.data))
+    shape = shape_like(choice.source, run.config.data)
+    (texts,) = load(as_in_training(choice.source, run.config.training), shape)
     assert isinstance(texts, Texts)
     model = run.model.to(Machine(accelerator=choice.accelerator).device)
     index = sentence_index(choice.run, model, texts, say=print_line)
+    for query in unknown_queries(model, choice.query):
+        print_line(f"no word of {query!r} is known to the encoder: what is found for it says nothing")
     begun = time.perf_counter()
     found = index.search(choice.query, choice.top)
     seconds = time.perf_counter() - begun

@@ -34,7 +34,11 @@ ENCODER = "encoder"
 
 
 def evaluate_tasks(choice: EvaluateTasks) -> None:
-    """Measure the encoder and the floors on every task of the folder, and print and record the scores."""
+    """Measure the encoder and the floors on every task of the folder, and print and record the scores.
+
+    Raises:
+        ValueError: a run that is not on texts; tasks that could not be measured, once all others are.
+    """
     run = load_run(choice.run, trust=choice.trust)
     if not isinstance(run.config.data, TextsSummary):
         raise ValueError(
@@ -44,19 +48,29 @@ def evaluate_tasks(choice: EvaluateTasks) -> None:
     encoders = _encoders(run, choice)
     protocol = LogisticProtocol(seed=choice.seed)
     scores: dict[str, dict[str, TaskScore]] = {}
+    failed: dict[str, str] = {}
     for task in tasks:
         if not choice.json:
             print_line(f"{task.name}: {counted(len(task.corpus), 'sentence')}")
         floors = {**encoders, **_floors(task, run.model.encoder.features, choice.seed)}
-        scores[task.name] = {name: evaluate(task, each, protocol) for name, each in floors.items()}
-    record(choice.run, _results(scores, str(choice.tasks)))
+        try:
+            found = {name: evaluate(task, each, protocol) for name, each in floors.items()}
+        except ValueError as error:
+            failed[task.name] = str(error)
+            continue
+        # At once: neither a task that fails later nor a kill loses what is measured.
+        record(choice.run, _results({task.name: found}, str(choice.tasks)))
+        scores[task.name] = found
     if choice.json:
         named = {"run": str(choice.run), "tasks": str(choice.tasks)}
-        print(json.dumps({**named, "scores": _numbers(scores)}))
-        return
-    Console(markup=False).print(task_table(scores))
-    for sentence in (_in_words(scores), _where(choice.run)):
-        print(sentence)
+        print(json.dumps({**named, "scores": _numbers(scores), "failed": failed}))
+    elif scores:
+        Console(markup=False).print(task_table(scores))
+        for sentence in (_in_words(scores), _where(choice.run)):
+            print(sentence)
+    if failed:
+        causes = "; ".join(failed.values())
+        raise ValueError(f"{len(failed)} of {counted(len(tasks), 'task')} could not be measured; {causes}")
 
 
 def encoded_sentences(model: Model) -> Embed:

@@ -1,12 +1,15 @@
 """Texts that the command line names: how they are recognized, read, and prepared for a training."""
 
+from __future__ import annotations
+
 import os
 from dataclasses import replace
 from fnmatch import fnmatch
 from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
 
 from tammes.cli.failures import print_line
-from tammes.cli.options.data import Split
+from tammes.cli.options.data import Source, Split
 from tammes.cli.options.texts import TextFormat
 from tammes.data import Texts, texts, triples
 from tammes.data.image_files import SUFFIXES
@@ -16,6 +19,12 @@ from tammes.data.stream_files import is_stream
 from tammes.data.tables import HUB, is_saved_data_set
 from tammes.data.tables import SUFFIXES as TABLES
 from tammes.data.tar_files import holds_shards
+from tammes.positives import Adjacent
+
+if TYPE_CHECKING:
+    from tammes.training import TrainingConfig
+
+Given = TypeVar("Given", bound=Source)
 
 # Suffixes of texts, even of a file that does not exist.
 TEXT_SUFFIXES = TABLES | {".txt"}
@@ -54,17 +63,31 @@ def load_texts(path: str, format: TextFormat, *, strict: bool, cache: Path | Non
     )
 
 
-def in_reading_order(source: Split) -> Split:
-    """Return texts to be trained on whole and in order: none is held out, and wrapped lines are joined.
+def trained_whole(source: Split) -> Split:
+    """Return texts of which none is held out unless the command says how many."""
+    whole = source.test is None and source.held_out is None
+    return replace(source, held_out=0.0) if whole else source
+
+
+def in_sentences(source: Given) -> Given:
+    """Return texts for an encoder of adjacent sentences: of plain text, wrapped lines are joined.
 
     Says so where plain text is taken for running prose.
     """
-    if source.test is None and source.held_out == Split.held_out:
-        source = replace(source, held_out=0.0)
     if source.format.prose or not is_wrapped(source.data, source.format.files or "*.txt"):
         return source
     print_line(f"lines of {source.data} end within sentences: taking it for running prose, as with --prose")
     return replace(source, format=replace(source.format, prose=True))
+
+
+def as_in_training(source: Given, config: TrainingConfig) -> Given:
+    """Return texts in the form in which a run has read its own: an encoder of adjacent sentences takes prose.
+
+    Args:
+        source: data of any kind.
+        config: settings of the run.
+    """
+    return in_sentences(source) if isinstance(config.positives, Adjacent) else source
 
 
 def of_given_pairs(source: Split) -> Split:
@@ -75,13 +98,21 @@ def of_given_pairs(source: Split) -> Split:
     """
     if source.format.anchor_column is None:
         return source
-    if source.test is not None or source.held_out not in (0.0, Split.held_out):
+    if source.test is not None or source.held_out not in (0.0, None):
         flag = "--held-out" if source.test is None else "--test"
         raise ValueError(
             f"{flag} measures classes, and pairs of given columns have none: leave it out, and measure by "
             "tammes evaluate RUN --tasks FOLDER"
         )
     return replace(source, held_out=0.0)
+
+
+def is_empty_of_images(path: str) -> bool:
+    """Return whether a folder has no image, so that the reader of texts says what it lacks."""
+    place = Path(path)
+    if not place.is_dir() or holds_shards(path):
+        return False
+    return not any(os.path.splitext(name)[1].lower() in SUFFIXES for name in files_below(place)[0])
 
 
 def looks_like_texts(path: str, format: TextFormat) -> bool:

@@ -60,7 +60,7 @@ class MTEBEncoder:
         self.encoder.to(device or "cpu")
         weights = path if path.is_file() else path / "model.safetensors"
         self.revision = weights_digest(weights)[:12] if revision is None else revision
-        self.name = f"tammes/{path.resolve().stem if path.is_dir() else path.resolve().parent.name}"
+        self.name = f"tammes/{path.resolve().name if path.is_dir() else path.resolve().parent.name}"
         if name is not None:
             self.name = name
 

@@ -109,19 +109,21 @@ class Adjacent:
 
     def _readable(self, documents: Tensor, positions: Tensor | None) -> Tensor:
         """Return the rows that have a positive, in reading order."""
+        if len(documents) == 0:
+            raise ValueError("expected documents of several sentences, got no sentence: give some")
         ids = self.reading_order(documents, positions)
         alone = self.unpaired(documents, positions=positions)
         if len(alone) == len(documents):
             raise ValueError(
                 f"expected documents of several sentences, but none of {len(documents)} sentences has "
-                f"another of its document within window={self.window}: put the sentences of a document into "
-                "one file, one after the other, or choose positives=SameInstance()"
+                f"another of its document at most {self.window} before or after it: put the sentences of a "
+                "document into one file, one after the other, or choose positives=SameInstance()"
             )
         longest = int(torch.bincount(documents).max())
         if self.window >= longest:
             raise ValueError(
-                f"window={self.window} is longer than every document (the longest has {longest} sentences), "
-                f"whose sentences would all be positives: choose a window below {longest}, or "
+                f"a window of {self.window} sentences reaches over every document (the longest has "
+                f"{longest}), whose sentences would all be positives: choose a window below {longest}, or "
                 "positives=SameClass()"
             )
         paired = torch.ones(len(documents), dtype=torch.bool)

@@ -37,8 +37,11 @@ class Outcome:
             compares.
         view_a: (b, dim) embeddings of the first views of b pairs: of the first b rows of the sample, b <= n.
         view_b: (b, dim) embeddings of the second views: of the same rows, or of the sample's `partners`.
-        weights: (2b, 2b) result of `objective.weights(view_a, view_b)`: rows sum to one, 0 for anything but
-            negatives. For an objective that needs labels, pass them; for a random selection, use one draw.
+        contexts: (c, dim) embeddings of the candidates where these are not the views: of the first c rows of
+            the sample, the sentences of a batch that are compared with those around them; or None.
+        weights: (2b, 2b) result of `objective.weights(view_a, view_b)`, or (b, c) with contexts: rows sum to
+            one, 0 for anything but negatives. For an objective that needs labels, pass them; for a random
+            selection, use one draw.
         reconstructions: what the decoder of a run with masks made of a few images; or None.
         attention: (images, heads, side, side) how much each patch of the sample's first images is attended to
             in the last block, 1 on average; or None.
@@ -73,6 +76,7 @@ class Outcome:
     embeddings: Floats = field(repr=False)
     view_a: Floats = field(repr=False)
     view_b: Floats = field(repr=False)
+    contexts: Floats | None = field(default=None, repr=False)
     weights: Floats = field(repr=False)
     reconstructions: Reconstructions | None = field(default=None, repr=False)
     attention: Floats | None = field(default=None, repr=False)
@@ -85,7 +89,10 @@ class Outcome:
         check_shape(f"{where}.features", self.features.shape, (size, None))
         check_shape(f"{where}.view_a", self.view_a.shape, (None, dim))
         check_shape(f"{where}.view_b", self.view_b.shape, (self.pairs, dim))
-        check_shape(f"{where}.weights", self.weights.shape, (2 * self.pairs, 2 * self.pairs))
+        if self.contexts is not None:
+            check_shape(f"{where}.contexts", self.contexts.shape, (None, dim))
+            _check_directions(f"{where}.contexts", self.contexts)
+        check_shape(f"{where}.weights", self.weights.shape, tuple(map(len, self.sides)))
         if not 2 <= self.pairs <= size:
             raise ValueError(f"{where}.view_a expected the first 2 to {size} rows, got {self.pairs}")
         check_finite(f"{where}.features", self.features)
@@ -108,6 +115,24 @@ class Outcome:
     def pairs(self) -> int:
         """Number b of pairs."""
         return len(self.view_a)
+
+    @property
+    def sides(self) -> tuple[Floats, Floats]:
+        """Embeddings of the anchors and of the candidates, the rows and columns of the weights."""
+        if self.contexts is not None:
+            return self.view_a, self.contexts
+        views = np.concatenate([self.view_a, self.view_b])
+        return views, views
+
+    @property
+    def batch(self) -> int:
+        """Number of rows in the batch: sentences with contexts, otherwise pairs."""
+        return self.pairs if self.contexts is None else len(self.contexts)
+
+    @property
+    def most_negatives(self) -> int:
+        """Largest number of negatives of an anchor: all candidates but itself and a positive."""
+        return len(self.sides[1]) - 2
 
     @property
     def relative_weights(self) -> np.ndarray:
@@ -206,6 +231,13 @@ def _check_outcome(outcome: Outcome, sample: Sample, test_size: int) -> None:
         check_shape(
             f"{where}.view_b, one for each partner,", outcome.view_b.shape, (len(sample.partners), None)
         )
+    if outcome.contexts is not None and sample.labels is not None:
+        raise ValueError(
+            f"{where}.contexts expected a sample without labels, got labels: sentences of one document "
+            "are no false negatives of each other"
+        )
+    if outcome.batch > sample.size:
+        raise ValueError(f"{where}.contexts expected at most {sample.size} rows, got {outcome.batch}")
     if outcome.scores != Scores() or outcome.confusion is not None:
         check_integer("test_size", test_size, reason=f"{outcome.name!r} has accuracies on test rows")
     if outcome.confusion is not None and sample.classes is not None:

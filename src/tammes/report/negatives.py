@@ -24,10 +24,9 @@ def hardest(outcome: Outcome, sample: Sample, anchor: int, count: int) -> list[R
         anchor: row of the anchor, below `outcome.pairs`; its first view is the anchor.
         count: largest number of rows; negatives without weight are left out.
     """
-    views = np.concatenate([outcome.view_a, outcome.view_b])
-    similarity = cosine(outcome.view_a[anchor : anchor + 1], views)[0]
+    similarity = cosine(outcome.view_a[anchor : anchor + 1], outcome.sides[1])[0]
     nearest = np.full(sample.size, -np.inf)
-    np.maximum.at(nearest, sample.columns(outcome.pairs), similarity)
+    np.maximum.at(nearest, rows_of_weights(outcome, sample)[1], similarity)
     weight = relative_to_uniform(outcome, sample, anchor)
     # Rounded, so that weights that differ only in the last digits are ties.
     order = np.lexsort((-nearest, -np.round(weight, 5)))
@@ -37,10 +36,21 @@ def hardest(outcome: Outcome, sample: Sample, anchor: int, count: int) -> list[R
 
 def relative_to_uniform(outcome: Outcome, sample: Sample, anchor: int) -> np.ndarray:
     """Return the weight (n,) of each row as a negative of an anchor, in multiples of the uniform weight."""
-    columns = sample.columns(outcome.pairs)
+    _, columns = rows_of_weights(outcome, sample)
     views = np.bincount(columns, minlength=sample.size)
     sums = np.bincount(columns, weights=outcome.weights[anchor], minlength=sample.size)
-    return sums * (2 * outcome.pairs - 2) / np.maximum(views, 1)
+    # Sentences have one positive or more, and as many negatives fewer.
+    is_adjacent = outcome.contexts is not None
+    negatives = np.count_nonzero(outcome.weights[anchor]) if is_adjacent else outcome.most_negatives
+    return sums * negatives / np.maximum(views, 1)
+
+
+def rows_of_weights(outcome: Outcome, sample: Sample) -> tuple[Integers, Integers]:
+    """Return the row of the sample that each row, and each column, of the weights stands for."""
+    if outcome.contexts is not None:
+        return np.arange(outcome.pairs), np.arange(outcome.batch)
+    columns = sample.columns(outcome.pairs)
+    return columns, columns
 
 
 def nearest_rows(features: Floats, row: int, count: int) -> list[Ranked]:
@@ -52,11 +62,16 @@ def nearest_rows(features: Floats, row: int, count: int) -> list[Ranked]:
 
 def uniform_draw(outcome: Outcome, anchor: int, count: int) -> list[Ranked]:
     """Return up to `count` negatives of an anchor drawn uniformly, with weight 1; the draw is fixed."""
+    generator = torch.Generator().manual_seed(anchor)
+    if outcome.contexts is not None:
+        negatives = np.flatnonzero(outcome.weights[anchor])
+        order = torch.randperm(len(negatives), generator=generator)[:count]
+        return [(int(row), 1.0) for row in negatives[order.numpy()]]
     drawn = uniform_negatives(
         torch.tensor(outcome.view_a),
         torch.tensor([anchor]),
         k=min(count, outcome.pairs - 1),
-        generator=torch.Generator().manual_seed(anchor),
+        generator=generator,
     )
     return [(row, 1.0) for row in drawn.indices[0].tolist()]
 

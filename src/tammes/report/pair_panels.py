@@ -16,7 +16,7 @@ from tammes.report.markup import Panel, inline_svg, percent
 from tammes.report.palette import MUTED, css_color, objective_color
 from tammes.report.sample import Sample
 from tammes.report.scores import Floats
-from tammes.report.similarities import by_label, by_view, overlap, same_label_by_rank, separation
+from tammes.report.similarities import by_label, by_view, cosine, overlap, same_label_by_rank, separation
 
 LARGEST_SAMPLE = 600
 """Number of rows in the map and the histograms; more rows take time and space and look the same."""
@@ -60,6 +60,9 @@ def _split(outcome: Outcome, sample: Sample) -> tuple[tuple[Floats, Floats], tup
     if split is not None:
         return split, ("same class", "other class")
     two = "two views" if sample.partners is None else "of a pair"
+    if outcome.contexts is not None:  # the views hold the anchor's own context, and other positives
+        of_pairs = by_view(outcome.view_a, outcome.view_b)[0]
+        return (of_pairs, cosine(*outcome.sides)[outcome.weights > 0]), (two, f"other {sample.many}")
     return by_view(outcome.view_a, outcome.view_b), (two, f"other {sample.many}")
 
 

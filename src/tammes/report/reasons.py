@@ -53,8 +53,7 @@ class NegativeWeights:
         """
         batch = np.asarray(labels[: outcome.pairs], dtype=np.int64)
         twice = np.tile(batch, 2)
-        views = np.concatenate([outcome.view_a, outcome.view_b])
-        similarity = cosine(views, views)
+        similarity = cosine(*outcome.sides)
         # Rounded, so that weights that differ only in the last digits are ties.
         rank = np.round(outcome.relative_weights, 5) + 1e-6 * similarity
         hardest = np.where(outcome.weights > 0, rank, -1.0).argmax(axis=1)

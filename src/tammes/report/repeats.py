@@ -11,6 +11,7 @@ import numpy as np
 from markupsafe import Markup
 
 from tammes.report.comparison import Comparison, Outcome
+from tammes.report.negatives import rows_of_weights
 from tammes.report.palette import css_color
 from tammes.report.sample import Sentences
 
@@ -63,9 +64,9 @@ def repeated_negatives(comparison: Comparison) -> Repeats | None:
     if not isinstance(sample, Sentences):
         return None
     outcomes = comparison.outcomes
-    columns = sample.columns(outcomes[0].pairs)
-    shown = sorted(set(columns.tolist()))
-    weights = [_weight_of_rows(outcome, columns) for outcome in outcomes]
+    rows, columns = rows_of_weights(outcomes[0], sample)
+    shown = sorted({*rows.tolist(), *columns.tolist()})
+    weights = [_weight_of_rows(outcome, rows, columns) for outcome in outcomes]
     found = []
     for (one, other), kind in similar_pairs([sample.sentences[row] for row in shown]).items():
         pair = shown[one], shown[other]
@@ -127,12 +128,12 @@ def similar_pairs(sentences: list[str]) -> dict[tuple[int, int], str]:
     return equal | dict(sorted(near.items()))
 
 
-def _weight_of_rows(outcome: Outcome, columns: np.ndarray) -> dict[tuple[int, int], float]:
+def _weight_of_rows(outcome: Outcome, rows: np.ndarray, columns: np.ndarray) -> dict[tuple[int, int], float]:
     """Return the greatest weight that two rows of the sample have as negatives, in uniform weights."""
     relative = outcome.relative_weights
     found: dict[tuple[int, int], float] = {}
     for anchor, candidate in np.argwhere(relative > 0).tolist():
-        one, other = int(columns[anchor]), int(columns[candidate])
+        one, other = int(rows[anchor]), int(columns[candidate])
         pair = min(one, other), max(one, other)
         found[pair] = max(found.get(pair, 0.0), float(relative[anchor, candidate]))
     return found

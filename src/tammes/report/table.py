@@ -115,7 +115,7 @@ def _weight_on_own_class(outcome: Outcome, labels: Integers) -> float:
 
 def _note(comparison: Comparison, measured: bool) -> str:
     """Return the explanation of the columns, with the values for uniform weights."""
-    sample, pairs = comparison.sample, comparison.outcomes[0].pairs
+    sample, first = comparison.sample, comparison.outcomes[0]
     labels = sample.labels
     sentences = []
     if measured:
@@ -124,10 +124,12 @@ def _note(comparison: Comparison, measured: bool) -> str:
             + ("; the highest of each column is bold." if len(comparison.outcomes) > 1 else ".")
         )
     if labels is not None:
-        level = percent(collision_share(torch.tensor(np.asarray(labels[:pairs], dtype=np.int64))))
+        level = percent(collision_share(torch.tensor(np.asarray(labels[: first.pairs], dtype=np.int64))))
         sentences.append(f"Weight on own class: the share of weight on false negatives ({level} if uniform).")
+    of_rows = sample.partners is None or first.contexts is not None
     sentences.append(
         "Effective negatives: the number of equally weighted negatives that would be as concentrated, of "
-        f"{2 * pairs - 2} in a batch of {pairs} {sample.many if sample.partners is None else 'pairs'}."
+        f"{'' if first.contexts is None else 'at most '}{first.most_negatives} in a batch of {first.batch} "
+        f"{sample.many if of_rows else 'pairs'}."
     )
     return " ".join(sentences)

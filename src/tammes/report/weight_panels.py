@@ -33,7 +33,7 @@ def weight_panels(comparison: Comparison) -> list[Panel]:
     panels = []
     for index, (similarity, weight) in scatters.items():
         outcome = comparison.outcomes[index]
-        caption = f"{effective_negatives(outcome):.0f} effective negatives of {2 * outcome.pairs - 2}"
+        caption = f"{effective_negatives(outcome):.0f} effective negatives of {outcome.most_negatives}"
         figure = weight_against_similarity(similarity, weight, objective_color(index), limits=limits)
         long = (
             f"Weight of negatives against their similarity to the anchor under {outcome.name}: from "
@@ -46,10 +46,9 @@ def weight_panels(comparison: Comparison) -> list[Panel]:
 
 def _weights_and_similarities(outcome: Outcome) -> tuple[np.ndarray, np.ndarray]:
     """Return the similarity and the relative weight of every negative, (negatives,) each."""
-    views = np.concatenate([outcome.view_a, outcome.view_b])
     relative = outcome.relative_weights
     counted = relative > 0
-    return cosine(views, views)[counted], relative[counted]
+    return cosine(*outcome.sides)[counted], relative[counted]
 
 
 def _weight_limits(weights: list[np.ndarray]) -> tuple[float, float]:

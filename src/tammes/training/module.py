@@ -16,7 +16,6 @@ from typing_extensions import override
 
 from tammes.coupling import Hard
 from tammes.data.graph_batch import GraphBatch
-from tammes.encoders import TwoTowersConfig
 from tammes.group import Group, Single
 from tammes.pairs import Pairs
 from tammes.positives import OwnGraph
@@ -40,7 +39,7 @@ from tammes.training.model import Model
 from tammes.training.momentum import KeysConfig, MomentumEncoder, ema_decay_at
 from tammes.training.sampler import Shard
 from tammes.training.seeds import Purpose, derive
-from tammes.training.source import source_of
+from tammes.training.source import sentences_and_contexts, source_of
 from tammes.training.views import augmented, views_of
 
 
@@ -254,10 +253,9 @@ class ContrastiveModule(LightningModule):
     def _pairs(self, embeddings: tuple[Tensor, ...], first: Inputs, rows: Tensor) -> Pairs:
         labels = self._labels(rows)
         if isinstance(self.source, ContextWindow):
-            # Two networks f and g give the halves of each embedding.
-            halves = 2 if isinstance(self.config.encoder, TwoTowersConfig) else 1
             order = self.examples.reading_order(self.source.window)[rows.cpu()].to(rows.device)
-            return self.source(*embeddings[0].chunk(halves, dim=1), ids=order, labels=labels)
+            sides = sentences_and_contexts(self.config, embeddings[0])
+            return self.source(*sides, ids=order, labels=labels)
         if isinstance(self.source, TwoTowers):
             anchors, positives, *given = embeddings
             hard = torch.stack(given, dim=1) if given else None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +17,11 @@ from torch.nn.functional import normalize
 
 from tammes.atomic import write_atomically
 from tammes.checks import check_file, check_integer
+from tammes.data.subwords import Subwords
 from tammes.data.texts import Texts
+from tammes.data.vocabulary import Vocabulary
 from tammes.diagnostics.nearest import cell_index, faiss_module, largest_products
+from tammes.training.assets import tokenizer_of
 from tammes.training.embedding import embed
 from tammes.training.model import Model
 from tammes.training.run_folder import RunFolder
@@ -102,7 +105,7 @@ class SentenceIndex:
             most: number of sentences for each; all of them, if that is fewer.
 
         Raises:
-            ValueError: no query, or a blank one.
+            ValueError: no query, or a blank one; an index with features that are not finite.
         """
         check_integer("most", most)
         check_queries(queries)
@@ -111,6 +114,11 @@ class SentenceIndex:
         similarity, rows = (
             largest_products(asked, self.rows, most) if self.cells is None else self._by_cells(asked, most)
         )
+        if bool((similarity.isnan() | similarity.isposinf()).any()):
+            raise ValueError(
+                f"the index is damaged (features in {ROWS} are not finite): remove the folder {FOLDER} of "
+                "the run"
+            )
         return [
             [
                 Found(similarity=each, name=self.texts.names[row], sentence=self.texts.sentences[row])
@@ -143,6 +151,22 @@ def check_queries(queries: Sequence[str]) -> None:
     for number, query in enumerate(queries, 1):
         if not query.strip():
             raise ValueError(f"expected words in every query, got {query!r} as number {number}")
+
+
+def unknown_queries(model: Model, queries: Sequence[str]) -> list[str]:
+    """Return the queries of which the encoder knows no word: their answers say nothing.
+
+    Args:
+        model: encoder and head; that of a model of transformers, which spells every word, knows all.
+        queries: queries, none of them blank.
+    """
+    tokenizer = tokenizer_of(model.assets)
+    if not isinstance(tokenizer, Vocabulary | Subwords):
+        return []
+    # Points and commas are words, too, and say no more.
+    means = [place > 0 and any(map(str.isalnum, word)) for place, word in enumerate(tokenizer.words)]
+    tokens = {query: tokenizer.encode([query]).ids.tolist() for query in queries}
+    return [query for query, ids in tokens.items() if not any(means[each] for each in ids)]
 
 
 def unit_features(model: Model, texts: Texts) -> Float[Tensor, "n features"]:
@@ -200,7 +224,11 @@ def _known(place: Path, wanted: Description, say: Said) -> Description:
         say(f"building an index of {wanted.rows:,} sentences in {place}")
         return wanted
     try:
-        found = Description(**json.loads(check_file(file).read_text(encoding="utf-8")))
+        content = json.loads(check_file(file).read_text(encoding="utf-8"))
+        names = {each.name for each in fields(Description)}
+        if not isinstance(content, dict) or set(content) != names:
+            raise ValueError(f"{DESCRIPTION} expected {', '.join(sorted(names))}")
+        found = Description(**content)
         size = (place / ROWS).stat().st_size if found.done else 4 * found.rows * found.dim
         if size != 4 * found.rows * found.dim or not 0 <= found.done <= found.rows:
             raise ValueError(f"{ROWS} has {size:,} bytes")

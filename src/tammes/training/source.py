@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
+from tammes.encoders import TwoTowersConfig
 from tammes.positives import Adjacent, GivenPairs, OwnGraph
 from tammes.sources import ContextWindow, Gather, InBatch, TwoTowers
 from tammes.training.config import TrainingConfig
@@ -46,3 +47,21 @@ def source_of(
         shared = None if single else Gather(shared_ids=True)
         return TwoTowers(symmetric=given.symmetric, same_tower=given.same_tower, gather=shared)
     return gather or InBatch()
+
+
+def sentences_and_contexts(config: TrainingConfig, embeddings: Tensor) -> tuple[Tensor, ...]:
+    """Return the embeddings of sentences f(s), and those of contexts g(s) where two networks give them.
+
+    Args:
+        config: configuration of a run on adjacent sentences.
+        embeddings: (n, dim) output of the network; of two towers its halves are f and g.
+
+    Example:
+        >>> import tammes
+        >>> objective = tammes.Objective(temperature=1.0, contrast=tammes.SupCon(), normalize=False)
+        >>> config = TrainingConfig(objective=objective, encoder=TwoTowersConfig(), head=None,
+        ...     augmentation=None, positives=Adjacent())
+        >>> [tuple(each.shape) for each in sentences_and_contexts(config, torch.zeros(8, 6))]
+        [(8, 3), (8, 3)]
+    """
+    return embeddings.chunk(2 if isinstance(config.encoder, TwoTowersConfig) else 1, dim=1)

@@ -74,6 +74,9 @@ def test_the_table_has_a_row_for_each_arm_and_floor() -> None:
     table = numbers(scores())
     assert [row[0] for row in table.rows] == [*ARMS, *FLOORS]
     assert all(len(row) == len(table.header) for row in table.rows)
+    printed = dict(zip([row[0] for row in table.rows], [row[-3] for row in table.rows], strict=True))
+    assert printed[QT] == "76.8 / 81.3 / 86.6 / 93.4 / 89.8 / 73.6 / 81.8"  # the last is F1, as in the header
+    assert printed[HARD_1].endswith("73.9 / 82.2")
 
 
 def test_arms_of_one_seed_differ_in_their_negatives_alone() -> None:

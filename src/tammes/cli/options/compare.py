@@ -11,7 +11,7 @@ import tyro
 from tammes.checks import check_seeds
 from tammes.cli.options import training
 from tammes.cli.options.data import RARE, Accelerator, Split
-from tammes.cli.options.objective import CAN, MAE, RecipeSettings, compared
+from tammes.cli.options.objective import CAN, MAE, QUICK_THOUGHTS, RecipeSettings, compared
 from tammes.cli.options.parsing import Option, Options, check_word, fields_of, made, text_of
 from tammes.cli.options.training import TrainingOptions, made_training, training_options
 from tammes.training import Data, Masked, TrainingConfig
@@ -81,6 +81,12 @@ class Compare:
 def parse(words: Sequence[str]) -> Compare:
     """Return what the words after `tammes compare` choose."""
     for word in takewhile(lambda word: not word.startswith("-") and ":" not in word, words):
+        if word.replace("_", "-") == QUICK_THOUGHTS:
+            raise ValueError(
+                f"compare trains objectives on the same pairs, of {', '.join(compared())}, and "
+                f"{QUICK_THOUGHTS} brings its own: train each setting by tammes train "
+                f"{QUICK_THOUGHTS}, and lay the runs over each other by tammes report RUN RUN"
+            )
         check_word("objective", word, compared())
     choice: Compare = options().parse("compare", words)
     return replace(choice, words=tuple(words))

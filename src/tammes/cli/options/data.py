@@ -10,6 +10,9 @@ from tammes.cli.options.texts import TextFormat
 Accelerator = Literal["auto", "cpu", "gpu"]
 """Devices that `tammes.training.Machine` takes; its module imports lightning, which no option needs."""
 
+HELD_OUT = 0.1
+"""Part of each class that is kept for measuring where no other is given."""
+
 MOST_CLASSES = 10**9
 """Far more than data have."""
 
@@ -79,7 +82,7 @@ class Split(Source):
         test: Labeled data of the same kind to measure on, with the same classes (by default a part of the
             data: see --held-out).
         held_out: Without --test, the part of each class of labeled data that is kept for measuring and not
-            trained on; 0 trains on everything and measures nothing.
+            trained on; 0 trains on everything and measures nothing (by default 0.1; of given pairs 0).
         neighbors: Nearest neighbors that vote for the class of a row (by default 20, or all rows of a smaller
             set).
         neighbor_temperature: Weigh their votes by exp(cosine / temperature), as with 0.1, instead of counting
@@ -89,17 +92,22 @@ class Split(Source):
     """
 
     test: Path | None = None
-    held_out: float = 0.1
+    held_out: float | None = None
     neighbors: int | None = None
     neighbor_temperature: float | None = None
     classes: int | None = None
 
     def __post_init__(self) -> None:
         reason = "it is the part of each class that is kept for measuring"
-        check_number("--held-out", self.held_out, minimum=0, below=1, reason=reason)
+        check_number("--held-out", self.held_out_part, minimum=0, below=1, reason=reason)
         if self.neighbors is not None:
             check_integer("--neighbors", self.neighbors)
         if self.neighbor_temperature is not None:
             check_number("--neighbor-temperature", self.neighbor_temperature, above=0)
         if self.classes is not None and not 2 <= self.classes <= MOST_CLASSES:
             raise ValueError(f"--classes must be from 2 to {MOST_CLASSES:,}, got {self.classes}")
+
+    @property
+    def held_out_part(self) -> float:
+        """Part of each class that is kept for measuring."""
+        return HELD_OUT if self.held_out is None else self.held_out

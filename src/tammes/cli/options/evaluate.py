@@ -195,7 +195,8 @@ class EvaluateTasks:
     The tasks are found by their files as published: MR, CR, SUBJ, MPQA, TREC and MSRP; tables of pairs with
     scores (sentence1, sentence2, score); and retrieval in the layout of BEIR (corpus.jsonl, queries.jsonl,
     qrels). The untrained encoder, tf-idf with an SVD, and random vectors of words stand beside the encoder.
-    The results are kept in evaluation.json of the run and shown on its page.
+    The results are kept in evaluation.json of the run, task by task, and shown on its page. A task that
+    cannot be measured leaves the others as they are; the last line names it, and the exit code is 2.
 
     Args:
         run: Folder of the run.

@@ -21,12 +21,22 @@ from tammes.cli.options.objective import (
     named_recipes,
     objective_type,
 )
-from tammes.cli.options.parsing import NO_DEFAULT, Options, check_word, fields_of, made, text_of, words_of
+from tammes.cli.options.parsing import (
+    NO_DEFAULT,
+    Option,
+    Options,
+    check_word,
+    fields_of,
+    made,
+    text_of,
+    words_of,
+)
 from tammes.cli.options.parts import of_part, options_of, summary_of
 from tammes.cli.options.training import TrainingOptions, made_training, training_options
 from tammes.objective import Objective
 from tammes.training import Care, Masked
 from tammes.training.command import Command
+from tammes.training.quick_thoughts import VISITED
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,6 +88,19 @@ class Train:
             check_integer("--measure-every", self.measure_every)
 
 
+OF_QUICK_THOUGHTS = {
+    "held_out": "Without --test, the part of each document's sentences that is kept for measuring and not "
+    "trained on (by default 0: all are trained on, and nothing is measured).",
+    "batch_size": "Contiguous sentences per step, over all processes (by default 256, and fewer for less "
+    "than 1,024 sentences).",
+    "epochs": f"Number of times that every sentence is visited (by default so that about {VISITED:,} are "
+    "visited, and at most 100).",
+    "learning_rate": "Step size of Adam (by default 1e-3).",
+    "encoder": "Network whose features are wanted (by default two-towers).",
+    "positives": "Sentences that are positives of each other (by default adjacent).",
+}
+"""Explanations of options whose defaults quick-thoughts changes."""
+
 FEW_NEED = frozenset({"overwrite", "compile", "patience", "checkpoint_every", "measure_every"})
 
 
@@ -121,15 +144,20 @@ def options(maker: Callable[..., Objective] | None = None) -> Options:
         return made(Train, {**given, "training": made_training(objective=objective, **settings)})
 
     folded = {*named_recipes().values(), care, can, mae}
+    of_all: dict[str, Option] = {
+        **fields_of(Split),
+        **of_objective,
+        **of_training,
+        **fields_of(Train, without=("training", "source")),
+    }
+    if maker is makers()[QUICK_THOUGHTS]:
+        for name, explained in OF_QUICK_THOUGHTS.items():
+            kind, default = of_all[name]
+            of_all[name] = Annotated[kind, tyro.conf.arg(help=explained)], default
     parts = {name for name, (annotation, _) in of_objective.items() if words_of(annotation)}
     return Options(
         make=make,
-        options={
-            **fields_of(Split),
-            **of_objective,
-            **of_training,
-            **fields_of(Train, without=("training", "source")),
-        },
+        options=of_all,
         text=text,
         rare=RARE | training.RARE | FEW_NEED | (parts if maker in folded else set()),
     )

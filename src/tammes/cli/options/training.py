@@ -16,7 +16,7 @@ from tammes.cli.options.head import HeadOptions, head_option
 from tammes.cli.options.optimizer import OPTIMIZER, OptimizerChoice
 from tammes.cli.options.parsing import Option, fields_of
 from tammes.cli.options.parts import NAMES, choice_of, options_of
-from tammes.cli.texts import in_reading_order, of_given_pairs
+from tammes.cli.texts import in_sentences, is_empty_of_images, of_given_pairs, trained_whole
 from tammes.cli.volumes import VolumeShape
 from tammes.data import GraphSet, GraphStream
 from tammes.encoders import (
@@ -26,7 +26,7 @@ from tammes.encoders import (
     TextEncoderConfig,
     TransformersConfig,
 )
-from tammes.positives import GraphAugmentation, OneChange, SameInstance, Scans
+from tammes.positives import Adjacent, GraphAugmentation, OneChange, SameInstance, Scans
 from tammes.training import Data, TrainingConfig, suited
 from tammes.training.config import AugmentationConfig, EncoderConfig, PositivesConfig
 from tammes.training.quick_thoughts import with_adjacent_sentences
@@ -152,6 +152,8 @@ class TrainingOptions:
         """
         kind, encoder = kind_of(source), self.settings.get("encoder")
         if self.adjacent:
+            if kind == "images" and is_empty_of_images(source.data):
+                kind = "texts"
             if kind != "texts":
                 raise ValueError(f"quick-thoughts is for texts, but {source.data} holds {kind}")
             if source.format.anchor_column is not None:
@@ -159,7 +161,9 @@ class TrainingOptions:
                     "quick-thoughts compares adjacent sentences, and pairs of given columns have none: "
                     "choose another objective, such as simclr"
                 )
-            source = in_reading_order(source)
+            source = trained_whole(source)
+        if kind == "texts" and (self.adjacent or isinstance(self.settings.get("positives"), Adjacent)):
+            source = in_sentences(source)
         if kind != "volumes" and self.window is not None:
             raise ValueError(f"--window is for volumes, but {source.data} holds {kind}: leave it out")
         if kind in ("graphs", "nodes"):

@@ -80,7 +80,8 @@ def evaluate(task: Task, embed: Embed, protocol: LogisticProtocol = PUBLISHED) -
         protocol: folds and values of C of the logistic regression.
 
     Raises:
-        ValueError: features of another shape, NaN or infinity; a class with fewer sentences than folds.
+        ValueError: features of another shape, NaN or infinity; a class with fewer sentences than folds, which
+            the message names with the task.
 
     Example:
         >>> import torch
@@ -90,6 +91,8 @@ def evaluate(task: Task, embed: Embed, protocol: LogisticProtocol = PUBLISHED) -
         >>> print(score.main.percent)
         100.0 [91.2, 100.0]
     """
+    if isinstance(task, SentenceClasses | SentencePairs):
+        _check_folds(task, protocol)  # before the sentences are embedded, which may take long
     if isinstance(task, SentenceClasses):
         return _classes(task, embed, protocol)
     if isinstance(task, SentencePairs):
@@ -97,6 +100,21 @@ def evaluate(task: Task, embed: Embed, protocol: LogisticProtocol = PUBLISHED) -
     if isinstance(task, ScoredPairs):
         return _scored(task, embed)
     return _retrieval(task, embed)
+
+
+def _check_folds(task: SentenceClasses | SentencePairs, protocol: LogisticProtocol) -> None:
+    """Raise ValueError for a class with fewer rows to learn from than folds."""
+    classes: tuple[str, ...] = ("other meaning", "same meaning")
+    rows = "pairs"
+    if isinstance(task, SentenceClasses):
+        classes, rows = task.classes, "sentences"
+    counts = torch.bincount(task.labels.long(), minlength=len(classes)).tolist()
+    fewest = min(counts)
+    if fewest < protocol.folds:
+        raise ValueError(
+            f"{task.name}: expected at least {protocol.folds} {rows} of each class to learn from, one for "
+            f"each fold, got {fewest} of {classes[counts.index(fewest)]!r}: add some, or leave the class out"
+        )
 
 
 def _classes(task: SentenceClasses, embed: Embed, protocol: LogisticProtocol) -> TaskScore:

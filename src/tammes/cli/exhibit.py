@@ -1,0 +1,246 @@
+"""Rows of the data that the figures of a page show, paired and compared as in training."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.nn.functional import pad
+
+from tammes.cli.scores import shuffled_rows
+from tammes.data import GraphSet, Images, NodeSet, Texts, Volumes
+from tammes.objective import Objective
+from tammes.positives import Adjacent
+from tammes.report import Degrees, GraphSizes, Pictures, Sample, Sentences
+from tammes.selection import OtherLabels, Subset
+from tammes.sources import ContextWindow
+from tammes.training import Data, Model, TrainingConfig
+from tammes.training.embedding import embed_pairs
+from tammes.training.examples import Examples, readable
+from tammes.training.kind_rules import VIEWS_OF_ONE_ROW
+from tammes.training.pairing import Pairing
+from tammes.training.seeds import Purpose, derive
+from tammes.training.source import sentences_and_contexts
+
+LARGEST_BATCH = 256
+LARGEST_SAMPLE = 1000
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Exhibit:
+    """Rows of the data that the report's figures show.
+
+    Args:
+        data: the rows; those of the batch first, then others in random order.
+        pairs: int64 (b, 2), rows that make a pair; the anchors are the first b rows.
+        is_held_out: whether the rows were held out of training.
+        batch: number of rows, the first ones, that are one batch of contiguous sentences, each compared with
+            all others; None where the pairs alone make the batch.
+    """
+
+    data: Data
+    pairs: Tensor
+    is_held_out: bool
+    batch: int | None = None
+
+    @property
+    def sample(self) -> Sample:
+        """The rows as the sample of a report; sentences of one document are no false negatives."""
+        data = self.data
+        first, second = self.pairs.T
+        labels = data.labels if self.batch is None else None
+        shared: dict[str, Any] = {
+            "labels": None if labels is None else labels.numpy(),
+            "classes": data.classes,
+            "names": data.names,
+            "partners": None if torch.equal(first, second) else second.numpy(),
+        }
+        if isinstance(data, Texts):
+            return Sentences(sentences=data.sentences, **shared)
+        if isinstance(data, GraphSet):
+            edges = data.edge_starts.diff() // 2
+            return GraphSizes(nodes=data.sizes.numpy(), edges=edges.numpy(), **shared)
+        if isinstance(data, NodeSet):
+            return Degrees(neighbors=data.degrees.numpy(), **shared)
+        if isinstance(data, Volumes):
+            # n 1 d h w -> n 1 h w: of a volume the page shows the middle slice.
+            slices = (255 * data.voxels[:, :, data.size[0] // 2]).round().to(torch.uint8)
+            return Pictures(images=slices.numpy(), **shared)
+        assert isinstance(data, Images)  # graphs of a stream were copied into memory
+        return Pictures(images=data.batch(range(len(data))).numpy(), **shared)
+
+
+def choose_sample(train: Data, held_out: Data | None, config: TrainingConfig) -> Exhibit:
+    """Choose the pictures or sentences of the report.
+
+    Held-out rows are taken if they suffice for a batch as in training, which the objective needs.
+
+    Args:
+        train: training data.
+        held_out: data held out of training, or None.
+        config: settings of the training, which decide how rows are paired.
+    """
+    wanted = min(config.batch_size, LARGEST_BATCH)
+    chosen_of = _adjacent_rows if isinstance(config.positives, Adjacent) else _paired_rows
+    data, (pairs, batch) = train, chosen_of(train, config, wanted)
+    if held_out is not None:
+        held_out_pairs, held_out_batch = chosen_of(held_out, config, wanted)
+        enough = held_out_pairs if held_out_batch is None else held_out_batch
+        if len(enough) == wanted and len(held_out_pairs) > 1:
+            data, pairs, batch = held_out, held_out_pairs, held_out_batch
+    # The rows of the pairs come first, then those of the batch, then others up to the largest sample.
+    first = pairs.T.flatten() if batch is None else torch.cat([pairs[:, 0], batch])
+    rows = dict.fromkeys([*first.tolist(), *shuffled_rows(data, LARGEST_SAMPLE)])
+    chosen = list(rows)[:LARGEST_SAMPLE]
+    places = {row: place for place, row in enumerate(chosen)}
+    placed = torch.tensor([[places[row] for row in pair] for pair in pairs.tolist()])
+    return Exhibit(
+        data=readable(data.subset(chosen)),
+        pairs=placed,
+        is_held_out=data is held_out,
+        batch=None if batch is None else len(batch),
+    )
+
+
+def pairs_of(data: Data, config: TrainingConfig, most: int) -> Tensor:
+    """Return int64 (b, 2), at most `most` rows paired as in training; b = 0 if there are no pairs."""
+    if isinstance(config.positives, VIEWS_OF_ONE_ROW):
+        return torch.tensor(shuffled_rows(data, most)).repeat(2, 1).T
+    if isinstance(config.positives, Adjacent):
+        return _adjacent_rows(data, config, len(data))[0][:most]
+    try:
+        return Pairing.of(data, config.positives, seed=config.seed).epoch(0)[:most]
+    except ValueError:
+        return torch.zeros(0, 2, dtype=torch.int64)
+
+
+def _paired_rows(data: Data, config: TrainingConfig, wanted: int) -> tuple[Tensor, None]:
+    return pairs_of(data, config, wanted), None
+
+
+def _adjacent_rows(data: Data, config: TrainingConfig, wanted: int) -> tuple[Tensor, Tensor]:
+    """Return int64 (b, 2), sentences of a batch and the nearest of their positives, and the batch (wanted,).
+
+    The batch is one of the first epoch: contiguous sentences, in runs if the training cuts it into runs.
+    """
+    assert isinstance(config.positives, Adjacent)
+    assert isinstance(data, Texts)
+    none = torch.zeros(0, dtype=torch.int64)
+    try:
+        pairing = Pairing.of(data, config.positives, seed=config.seed, batch_size=wanted)
+        batch = pairing.epoch(0)[:wanted, 0]
+    except ValueError:
+        return none.view(0, 2), none
+    order = config.positives.reading_order(data.documents, data.positions)[batch]
+    in_order, places = order.sort()
+    near = in_order.diff() <= config.positives.window
+    follows, precedes = pad(near, (0, 1)), pad(near, (1, 0))
+    at = torch.arange(len(batch))
+    partners = torch.where(follows, at + 1, at - 1)
+    kept = follows | precedes
+    pairs = torch.stack([places[at[kept]], places[partners[kept]]], dim=1)
+    return batch[pairs[pairs[:, 0].argsort()]], batch
+
+
+def embedded_views(
+    model: Model, data: Data, pairs: Tensor, config: TrainingConfig, *, seeds: tuple[int, int]
+) -> tuple[Tensor, Tensor]:
+    """Return the embeddings (b, dim) of both sides of pairs, as the objective compares them.
+
+    Of adjacent sentences and two networks f and g these are f of the first and g of the second.
+    """
+    first, second = embed_pairs(model, data, pairs, config.augmentations, seeds=seeds)
+    if not isinstance(config.positives, Adjacent):
+        return first, second
+    contexts = sentences_and_contexts(config, second)
+    return sentences_and_contexts(config, first)[0], contexts[-1]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Compared:
+    """A batch as the objective compares it.
+
+    Args:
+        embeddings: (n, dim) embeddings of all rows of the exhibit.
+        view_a: (b, dim) embeddings of the first of each pair.
+        view_b: (b, dim) embeddings of the second.
+        contexts: (c, dim) embeddings of the candidates, which are the first c rows of the exhibit; None where
+            the views are the candidates.
+        weights: weights of the negatives: (2b, 2b), or (b, c) with contexts.
+    """
+
+    embeddings: Tensor
+    view_a: Tensor
+    view_b: Tensor
+    contexts: Tensor | None = None
+    weights: Tensor
+
+    @staticmethod
+    def of(
+        model: Model,
+        embeddings: Tensor,
+        objective: Objective,
+        exhibit: Exhibit,
+        config: TrainingConfig,
+        *,
+        step: int,
+    ) -> Compared:
+        """Compare the batch of an exhibit under a trained model.
+
+        Args:
+            model: encoder and head.
+            embeddings: (n, dim) their embeddings of all rows of the exhibit.
+            objective: objective that weights the negatives.
+            exhibit: rows and pairs.
+            config: settings of the training.
+            step: number of steps of the training, which seeds the views.
+        """
+        data, pairs = exhibit.data, exhibit.pairs
+        seeds = derive(config.seed, Purpose.FIRST_VIEW, step), derive(config.seed, Purpose.SECOND_VIEW, step)
+        view_a, view_b = embedded_views(model, data, pairs, config, seeds=seeds)
+        generator = torch.Generator().manual_seed(derive(config.seed, Purpose.OBJECTIVE))
+        if exhibit.batch is None:
+            labels = None if data.labels is None else data.labels[pairs[:, 0]]
+            fitting = _fitting(objective, 2 * len(pairs), 2, labels)
+            with torch.no_grad():
+                weights = fitting.weights(view_a, view_b, labels=labels, generator=generator)
+            return Compared(embeddings=embeddings, view_a=view_a, view_b=view_b, weights=weights)
+        assert isinstance(config.positives, Adjacent)
+        window = config.positives.window
+        sides = sentences_and_contexts(config, embeddings)
+        labels = None if data.labels is None else data.labels[: exhibit.batch]
+        adjacent = ContextWindow(window=window)(
+            *(side[: exhibit.batch] for side in sides),
+            ids=Examples.of(data, model.assets).reading_order(window)[: exhibit.batch],
+            labels=labels,
+        )
+        most = 1 + int(adjacent.positives().count.max())
+        weights = _fitting(objective, exhibit.batch, most, labels).weights(adjacent, generator=generator)
+        return Compared(
+            embeddings=sides[0],
+            view_a=view_a,
+            view_b=view_b,
+            contexts=sides[-1][: exhibit.batch],
+            weights=weights[: len(pairs)],  # sentences without a positive come last, with zeros
+        )
+
+
+def _fitting(objective: Objective, candidates: int, together: int, labels: Tensor | None) -> Objective:
+    """Return the objective with at most the negatives that every anchor has.
+
+    Args:
+        objective: objective of a training, whose batches may be larger.
+        candidates: number of candidates, the anchor among them.
+        together: number of them that are the anchor or its positives.
+        labels: class of each row of the batch.
+    """
+    selection = objective.selection
+    if not isinstance(selection, Subset):
+        return objective
+    if isinstance(selection.among, OtherLabels) and labels is not None:
+        views = candidates // len(labels)
+        together = max(together, views * int(labels.unique(return_counts=True)[1].max()))
+    k = min(selection.k, candidates - together)
+    return replace(objective, selection=replace(selection, k=k))

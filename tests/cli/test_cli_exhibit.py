@@ -1,0 +1,120 @@
+"""The batch that a page shows: rows paired and compared as in training."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+
+import tammes
+from tammes.cli.exhibit import LARGEST_SAMPLE, Compared, choose_sample, embedded_views, pairs_of
+from tammes.cli.main import main
+from tammes.cli.scores import shuffled_rows
+from tammes.data import Texts
+from tammes.encoders import GRUConfig, TwoTowersConfig
+from tammes.positives import Adjacent
+from tammes.selection import Subset
+from tammes.training import Machine, TrainingConfig, embed, train
+from tammes.training.quick_thoughts import quick_thoughts
+from tiny import random_images, random_texts, write_texts
+
+TOWERS = "encoder:two-towers --encoder.tower.width 4 --encoder.tower.embedding 4"
+CONFIG = TrainingConfig(
+    objective=quick_thoughts(beta=1.0),
+    encoder=TwoTowersConfig(tower=GRUConfig(width=4, embedding=4)),
+    head=None,
+    augmentation=None,
+    positives=Adjacent(),
+    batch_size=12,
+    epochs=1,
+)
+
+
+def test_adjacent_sentences_are_one_contiguous_batch() -> None:
+    texts = random_texts(3, 12)
+    exhibit = choose_sample(texts, None, CONFIG)
+    assert exhibit.batch == 12
+    assert isinstance(exhibit.data, Texts)
+    documents, positions = exhibit.data.documents, exhibit.data.positions
+    assert positions is not None
+    anchors, partners = exhibit.pairs.T
+    assert torch.equal(anchors, torch.arange(len(anchors)))
+    assert int(partners.max()) < 12
+    assert torch.equal(documents[anchors], documents[partners])
+    assert bool(((positions[anchors] - positions[partners]).abs() == 1).all())
+    # One run of reading order: all sentences but those at its end have the next one in the batch.
+    assert int((positions[:12].sort().values.diff() > 1).sum()) <= 2
+    assert exhibit.sample.labels is None
+    assert exhibit.sample.partners is not None
+
+
+@pytest.mark.parametrize("window", [1, 2])
+@pytest.mark.parametrize("towers", [True, False])
+def test_the_weights_are_those_of_the_training(window: int, towers: bool) -> None:
+    encoder = CONFIG.encoder if towers else GRUConfig(width=4, embedding=4)
+    config = replace(CONFIG, encoder=encoder, positives=Adjacent(window=window))
+    texts = random_texts(3, 12)
+    run = train(config, texts, machine=Machine(accelerator="cpu"))
+    exhibit = choose_sample(texts, None, config)
+    embeddings = embed(run.model, exhibit.data)[1]
+    found = Compared.of(run.model, embeddings, config.objective, exhibit, config, step=1)
+    assert found.contexts is not None
+    dim = embeddings.shape[1] // (2 if towers else 1)
+    assert found.embeddings.shape[1] == found.view_a.shape[1] == found.contexts.shape[1] == dim
+    assert isinstance(exhibit.data, Texts)
+    order = config.positives.reading_order(exhibit.data.documents, exhibit.data.positions)
+    near = (order[: len(exhibit.pairs), None] - order[None, :12]).abs() <= window
+    # Hard negatives of the plain formula: no weight on the sentence itself and those of its window.
+    logits = (found.view_a @ found.contexts.T).masked_fill(near, -torch.inf)
+    torch.testing.assert_close(found.weights, logits.softmax(dim=1))
+    torch.testing.assert_close(found.view_b, found.contexts[exhibit.pairs[:, 1]])
+
+
+def test_a_subset_is_no_larger_than_the_negatives() -> None:
+    objective = replace(CONFIG.objective, selection=Subset(k=50))
+    config, texts = replace(CONFIG, epochs=1), random_texts(3, 12)
+    run = train(config, texts, machine=Machine(accelerator="cpu"))
+    exhibit = choose_sample(texts, None, config)
+    embeddings = embed(run.model, exhibit.data)[1]
+    found = Compared.of(run.model, embeddings, objective, exhibit, config, step=1)
+    assert (found.weights > 0).sum(dim=1).tolist() == [9] * len(exhibit.pairs)  # 12 but itself and two
+
+
+def test_pairs_of_adjacent_sentences_are_no_sentence_with_itself() -> None:
+    texts = random_texts(3, 12)
+    pairs = pairs_of(texts, CONFIG, 20)
+    assert len(pairs) == 20
+    assert texts.positions is not None
+    assert bool(((texts.positions[pairs[:, 0]] - texts.positions[pairs[:, 1]]).abs() == 1).all())
+    run = train(CONFIG, texts, machine=Machine(accelerator="cpu"))
+    view_a, view_b = embedded_views(run.model, texts, pairs, CONFIG, seeds=(0, 1))
+    both = embed(run.model, texts)[1]
+    torch.testing.assert_close(view_a, both[pairs[:, 0], : view_a.shape[1]])
+    torch.testing.assert_close(view_b, both[pairs[:, 1], view_a.shape[1] :])
+
+
+def test_the_sample_is_the_start_of_one_permutation() -> None:
+    images = random_images(3_000)
+    config = TrainingConfig(objective=tammes.recipes.simclr(temperature=0.5), batch_size=8)
+    names = choose_sample(images, None, config).data.names
+    assert names == tuple(images.names[row] for row in shuffled_rows(images)[:LARGEST_SAMPLE])
+    assert shuffled_rows(images, 10) == shuffled_rows(images)[:10]
+
+
+def test_the_page_of_a_run_shows_a_batch_of_sentences(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    books = write_texts(tmp_path / "books", random_texts(3, 12))
+    words = f"train quick-thoughts --beta 1 --epochs 1 --accelerator cpu {TOWERS} --data {books} --out"
+    assert main([*words.split(), str(tmp_path / "run")]) == 0
+    said = capsys.readouterr().out
+    assert "Class prior" not in said  # documents are no classes
+    assert "Negatives:" not in said
+    page = (tmp_path / "run" / "report.html").read_text()
+    assert "of at most 6 in a batch of 8 sentences" in page
+    assert "the two sentences of a pair" in page
+    assert "false negative" not in page
+    assert main([*f"{words} {tmp_path / 'other'} --classes 3".split()]) == 2
+    assert "--classes is for advice" in " ".join(capsys.readouterr().err.replace("│", " ").split())
