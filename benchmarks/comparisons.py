@@ -4,16 +4,19 @@
     python benchmarks/comparisons.py --only digits
     python benchmarks/comparisons.py --smoke
 
-Each is a `tammes compare`, printed with the differences between its objectives, seed by seed. Before glyphs
-are compared at the best temperature of each objective, three are tried on other alphabets, with one seed.
+Each is a `tammes compare`, printed with the differences between its objectives, seed by seed. Glyphs are
+also compared at the best temperature of each objective by the linear probe, of three that are tried on other
+alphabets.
 """
 
 from __future__ import annotations
 
 import argparse
+import re
 import shlex
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import combinations
 
 from machine import description
@@ -40,12 +43,16 @@ COLUMNS = {
 }
 
 
-def compared(choice: Compare, data: Images, test: Images) -> tuple[tuple[Trial, ...], tuple[Trial, ...]]:
+def compared(
+    choice: Compare, data: Images, test: Images, temperatures: Mapping[str, float] | None = None
+) -> tuple[tuple[Trial, ...], tuple[Trial, ...]]:
     """Train and measure each objective with each seed, and what needs no training, as `tammes compare`."""
     machine, measure = Machine(accelerator="cpu", progress=False), Measure.of(data, test)
     trials = []
     for name in choice.objectives:
         config = choice.config(name, data)
+        if temperatures is not None:
+            config = replace(config, objective=replace(config.objective, temperature=temperatures[name]))
         seeds = range(config.seed, config.seed + choice.seeds)
         runs = tuple(train(replace(config, seed=seed), data, machine=machine) for seed in seeds)
         measured = tuple(measure.of_features(encoded(run.model)) for run in runs)
@@ -89,46 +96,61 @@ def differences(trials: Sequence[Trial]) -> str:
     return table("difference", rows)
 
 
-def show(title: str, words: str, smoke: bool) -> None:
-    """Print a comparison by its command."""
-    if smoke:
-        words = words.replace("--seeds 3", "--seeds 2").replace("--seeds 5", "--seeds 2")
-        words = words.replace("--epochs 30", "--epochs 1").replace("--epochs 10", "--epochs 1")
-        words = words.replace("--data glyphs", "--data glyphs:20").replace("--epochs 8", "--epochs 1")
-    choice = parse(shlex.split(words))
+def smaller(words: str) -> str:
+    """Return the words of a comparison that takes seconds."""
+    words = re.sub(r"--seeds \d+", "--seeds 2", re.sub(r"--epochs \d+", "--epochs 1", words))
+    return words.replace("--data glyphs", "--data glyphs:20")
+
+
+def images_of(choice: Compare) -> tuple[Images, Images]:
+    """Return the images to train on and to measure on."""
     data, test = choice.training.load(choice.source)
     assert isinstance(data, Images)
     assert isinstance(test, Images)
+    return data, test
+
+
+def show(title: str, words: str) -> None:
+    """Print a comparison by its command."""
+    choice = parse(shlex.split(words))
+    data, test = images_of(choice)
     trials, without = compared(choice, data, test)
     print(f"\n## {title}\n\n    tammes compare {words}\n", flush=True)
-    print(accuracies((*trials, *without), len(test)), flush=True)
-    print(f"\n{differences(trials)}", flush=True)
+    print(f"{accuracies((*trials, *without), len(test))}\n\n{differences(trials)}", flush=True)
 
 
-def search(smoke: bool) -> None:
-    """Print the accuracies of each temperature on other alphabets."""
-    characters = 20 if smoke else 400
-    data, test = (glyphs(split, characters=characters, seed=1) for split in ("train", "test"))
-    print("\n## Temperatures, on other alphabets with one seed\n")
-    print("| temperature | simclr: kNN, probe | hcl: kNN, probe |\n|---|---|---|", flush=True)
-    for temperature in TEMPERATURES:
-        words = f"simclr hcl --data glyphs --class-prior 0.0025 --temperature {temperature:g} {TRAINED}"
-        choice = parse(shlex.split(words.replace("--epochs 10", "--epochs 1") if smoke else words))
-        trials, _ = compared(choice, data, test)
-        cells = [
-            ", ".join(f"{100 * values(trial, of)[0]:.1f}" for of in ("knn", "probe")) for trial in trials
-        ]
-        print(f"| {temperature:g} | {' | '.join(cells)} |", flush=True)
+def show_tuned(words: str) -> None:
+    """Print the accuracies of each temperature on other alphabets, and the comparison at the best of each."""
+    choice = parse(shlex.split(words))
+    data, test = images_of(choice)
+    other = [glyphs(split, characters=len(data.classes or ()), seed=1) for split in ("train", "test")]
+    tried = {
+        (trial.name, temperature): trial
+        for temperature in TEMPERATURES
+        for trial in compared(choice, *other, dict.fromkeys(choice.objectives, temperature))[0]
+    }
+    print(f"\n## Temperatures, on other alphabets\n\n    tammes compare {words}\n", flush=True)
+    named = [
+        replace(tried[name, temperature], name=f"{name}, temperature {temperature:g}")
+        for name in choice.objectives
+        for temperature in TEMPERATURES
+    ]
+    print(accuracies(named, len(other[1])), flush=True)
+    best = {
+        name: max(TEMPERATURES, key=lambda temperature: sum(values(tried[name, temperature], "probe")))
+        for name in choice.objectives
+    }
+    trials, without = compared(choice, data, test, best)
+    chosen = ", ".join(f"{name} {temperature:g}" for name, temperature in best.items())
+    print(f"\n## 400 glyphs, at the best temperature of each: {chosen}\n", flush=True)
+    print(f"{accuracies((*trials, *without), len(test))}\n\n{differences(trials)}", flush=True)
 
 
-PARTS: dict[str, Callable[[bool], None]] = {
-    "digits": lambda smoke: show("Ten digits", DIGITS, smoke),
-    "early": lambda smoke: show("Ten digits, after 8 epochs", EARLY, smoke),
-    "glyphs": lambda smoke: show("400 glyphs, temperature 0.5", GLYPHS, smoke),
-    "search": search,
-    "tuned": lambda smoke: show(
-        "400 glyphs, temperature 0.05", GLYPHS.replace("glyphs ", "glyphs --temperature 0.05 ", 1), smoke
-    ),
+PARTS: dict[str, tuple[Callable[[str], None], str]] = {
+    "digits": (partial(show, "Ten digits"), DIGITS),
+    "early": (partial(show, "Ten digits, after 8 epochs"), EARLY),
+    "glyphs": (partial(show, "400 glyphs, temperature 0.5"), GLYPHS),
+    "tuned": (show_tuned, GLYPHS),
 }
 
 
@@ -142,7 +164,8 @@ def main() -> None:
     choice = parser.parse_args()
     print(description())
     for name in choice.only:
-        PARTS[name](choice.smoke)
+        part, words = PARTS[name]
+        part(smaller(words) if choice.smoke else words)
 
 
 if __name__ == "__main__":
