@@ -25,7 +25,6 @@ from tammes.reduce.terms import Clipped, Exponential, Linear, Rectified, Softene
 from tammes.reduce.triton import engine as triton_engine
 from tammes.reduce.triton.fixed_shift import range_is_safe
 from tammes.reduce.triton.launch import Launch, launch_for, strips_for
-from tammes.reduce.triton.operands import MOST, check_sizes
 from tammes.reduce.triton.subset import last_winners
 
 triton = pytest.importorskip("triton", reason="triton exists for Linux only")
@@ -473,22 +472,10 @@ def test_a_device_with_older_tensor_cores_gets_tiles_and_is_told_of_once(
     )
 
 
-def test_more_rows_than_a_kernel_numbers_are_refused() -> None:
-    check_sizes(MOST, MOST)
-    with pytest.raises(ValueError, match=r"at most 2,147,418,112 anchors .* got 3 and 2,147,418,113"):
-        check_sizes(3, MOST + 1)
-
-
 def test_without_triton(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(triton_engine, "is_installed", lambda: False)
     with pytest.raises(ValueError, match="needs the package triton"):
         Triton()
-
-
-@pytest.mark.parametrize("changed", [{"rows": 24}, {"columns": 64}, {"depth": 8}, {"warps": 0}], ids=str)
-def test_launch_fields(changed: dict[str, int]) -> None:
-    with pytest.raises(ValueError, match=r"must"):
-        dataclasses.replace(SMALL, **changed)
 
 
 @pytest.mark.parametrize("product", Product)
