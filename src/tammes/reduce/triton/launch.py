@@ -156,7 +156,7 @@ def launch_for(d: int, product: Product, device: torch.device, *, gathers: bool)
     elif product is Product.FULL:  # each number is held as two
         rows, columns, depth, width, warps = 128, 64, 32, 128, 8
     elif product is Product.TF32:
-        rows, columns, depth, width, warps = 128, 64, 128 if features <= 128 else 32, 128, 8
+        rows, columns, depth, width, warps = 128, 64, 128 if features <= 128 and roomy else 32, 128, 8
     elif features <= 128:
         rows, columns, depth, width, warps = 128, 64, 128, 128, 4
     elif features == 256 and roomy:

@@ -10,7 +10,6 @@ from tammes.reduce.triton.kernels.compiled import kernel, tl
 from tammes.reduce.triton.kernels.tiles import (
     embeddings,
     exponent,
-    first_step,
     is_near,
     kept,
     kept_turned,
@@ -194,8 +193,7 @@ def shared_gradient(
     if MIRRORED:  # the tiles left of the diagonal are left out
         before = tl.program_id(0) * ROWS // COLUMNS
     steps = tl.cdiv(n, COLUMNS) - before
-    first, end = first_step(split, steps, splits), first_step(split + 1, steps, splits)
-    for step in range(before + first, before + end):  # the columns of this split
+    for step in range(before + split * steps // splits, before + (split + 1) * steps // splits):
         begin = step * COLUMNS
         columns = begin + tl.arange(0, COLUMNS)
         s, theirs = similarity(mine, mine, held, rows, columns, n, n, d, DEPTH, WHOLE, PRECISION)
