@@ -101,7 +101,7 @@ class UnitLength(torch.autograd.Function):
     def forward(ctx: Any, rows: Tensor, lengths: Tensor, unit: Tensor) -> Tensor:
         """Return `(n, d)` unit vectors as a function of the `(n, d)` rows, of which `lengths` is `(n, 1)`."""
         ctx.save_for_backward(unit, lengths)
-        return unit.detach()  # a tensor of its own, since an output that is an input would be copied
+        return unit.detach()  # another tensor: an output that is an input would be copied
 
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, None, None]:
