@@ -1,5 +1,8 @@
 """The same losses as a skilled user would write them today: by torch.compile, by JAX, and by torch's newest.
 
+In JAX once by whole matrices, and once in blocks of rows under `jax.checkpoint` (rematerialization): the
+backward pass computes each block again, so that no matrix of the size of S is kept.
+
 Each formula is written the way that its compiler handles best, of those that were tried: a filled diagonal
 and log-sum-exps for NT-Xent; for HCL one exponential, squared, since the compiler keeps matrices between
 forward and backward pass, and a second exponential costs more than a product of two.
@@ -84,6 +87,8 @@ def _debiased(log_mean: Tensor, positive: Tensor, *, count: int) -> Tensor:
     return softplus(math.log(count) + corrected.clamp(min=floor).log() - positive).mean()
 
 
+_BLOCK = 1024
+"""The most rows of a block of S."""
 JaxLoss = Callable[[Any, Any, Any], Any]
 """From jax.numpy and the raw embeddings of two views to a scalar."""
 
@@ -104,15 +109,60 @@ def jax_one_way(numpy: Any, a: Any, b: Any) -> Any:
 
 def jax_hcl(numpy: Any, a: Any, b: Any) -> Any:
     """Return HCL with debiasing in JAX."""
-    import jax
-
     z, positive = _jax_anchors(numpy, a, b)
     row = numpy.arange(len(z)) % len(a)
     logits = numpy.where(row[:, None] == row, -numpy.inf, z @ z.T / TEMPERATURE)
     log_mean = _jax_log_sum_exp((1 + BETA) * logits) - _jax_log_sum_exp(BETA * logits)
+    return _jax_debiased(numpy, log_mean, positive)
+
+
+def _jax_debiased(numpy: Any, log_mean: Any, positive: Any) -> Any:
+    import jax
+
     corrected = (numpy.exp(log_mean) - CLASS_PRIOR * numpy.exp(positive)) / (1 - CLASS_PRIOR)
     corrected = numpy.maximum(corrected, math.exp(-1 / TEMPERATURE))
-    return jax.nn.softplus(math.log(len(z) - 2) + numpy.log(corrected) - positive).mean()
+    return jax.nn.softplus(math.log(len(positive) - 2) + numpy.log(corrected) - positive).mean()
+
+
+def jax_nt_xent_in_blocks(numpy: Any, a: Any, b: Any) -> Any:
+    """Return NT-Xent in JAX, rows in checkpointed blocks."""
+    z, positive = _jax_anchors(numpy, a, b)
+
+    def log_sums(rows: Any) -> Any:
+        itself = rows[:, None] == numpy.arange(len(z))
+        return _jax_log_sum_exp(numpy.where(itself, -numpy.inf, z[rows] @ z.T / TEMPERATURE))
+
+    return (_jax_in_blocks(numpy, log_sums, len(z)) - positive).mean()
+
+
+def jax_one_way_in_blocks(numpy: Any, a: Any, b: Any) -> Any:
+    """Return InfoNCE of one view among the other in JAX, rows in checkpointed blocks."""
+    a, b = (each / numpy.linalg.norm(each, axis=1, keepdims=True) for each in (a, b))
+
+    def log_sums(rows: Any) -> Any:
+        return _jax_log_sum_exp(a[rows] @ b.T / TEMPERATURE)
+
+    return (_jax_in_blocks(numpy, log_sums, len(a)) - (a * b).sum(1) / TEMPERATURE).mean()
+
+
+def jax_hcl_in_blocks(numpy: Any, a: Any, b: Any) -> Any:
+    """Return HCL with debiasing in JAX, rows in checkpointed blocks."""
+    z, positive = _jax_anchors(numpy, a, b)
+
+    def log_means(rows: Any) -> Any:
+        excluded = rows[:, None] % len(a) == numpy.arange(len(z)) % len(a)
+        logits = numpy.where(excluded, -numpy.inf, z[rows] @ z.T / TEMPERATURE)
+        return _jax_log_sum_exp((1 + BETA) * logits) - _jax_log_sum_exp(BETA * logits)
+
+    return _jax_debiased(numpy, _jax_in_blocks(numpy, log_means, len(z)), positive)
+
+
+def _jax_in_blocks(numpy: Any, of_rows: Callable[[Any], Any], count: int) -> Any:
+    """Return a number of each row, from a function of the indices of a block of rows."""
+    import jax
+
+    blocks = numpy.arange(count).reshape(-1, math.gcd(count, _BLOCK))
+    return jax.lax.map(jax.checkpoint(of_rows), blocks).reshape(-1)
 
 
 def _jax_anchors(numpy: Any, a: Any, b: Any) -> tuple[Any, Any]:

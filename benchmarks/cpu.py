@@ -3,8 +3,8 @@
     python benchmarks/cpu.py                            # 64 to 4,096 pairs
     python benchmarks/cpu.py --quick                    # a first look, about a minute
     python benchmarks/cpu.py --quick --only nt-xent --pairs 64 256 1024
-    python benchmarks/cpu.py --only hcl-ot --pairs 16384 --memory
     python benchmarks/cpu.py --record                   # also writes benchmarks/results/<date>-cpu-avx2.md
+    python benchmarks/cpu.py --only hcl hcl-ot --pairs 16384 --memory --record --name cpu-large
 
 The methods of a task do the same work (for losses this is checked first) on the same raw
 embeddings in float32, with the same number of threads, and take turns. Times are medians over rounds; a
@@ -38,6 +38,7 @@ TASKS = {
     task.key: task
     for task in (nt_xent(), one_way(), hcl(), hcl_ot(), transport(), transport_clustered(), two_pass())
 }
+RESULTS = Path(__file__).parent / "results"
 _DEFAULT, _QUICK = (64, 128, 256, 512, 1024, 2048, 4096), (64, 256, 1024)
 
 
@@ -84,6 +85,7 @@ def parsed() -> argparse.Namespace:
     parser.add_argument("--quick", action="store_true", help=f"{_QUICK} pairs, 0.6 seconds each")
     parser.add_argument("--memory", action="store_true", help="also measure peak memory, process by process")
     parser.add_argument("--record", action="store_true", help="write the table to benchmarks/results")
+    parser.add_argument("--name", default="cpu", help="with --record: name of the page, one for each day")
     parser.add_argument("--measure", nargs=2, metavar=("GROUP", "METHOD"), help=argparse.SUPPRESS)
     options = parser.parse_args()
     options.pairs = options.pairs or (_QUICK if options.quick else _DEFAULT)
@@ -119,7 +121,7 @@ def main() -> None:
     show(sections, console)
     if options.record:
         date = datetime.date.today().isoformat()
-        path = Path(__file__).parent / "results" / f"{date}-cpu-{instructions().lower()}.md"
+        path = RESULTS / f"{date}-{options.name}-{instructions().lower()}.md"
         path.parent.mkdir(exist_ok=True)
         command = f"python benchmarks/cpu.py {shlex.join(sys.argv[1:])}"
         path.write_text(markdown(sections, description(), command, date))

@@ -215,6 +215,7 @@ def options() -> argparse.Namespace:
     parser.add_argument("--all", action="store_true", help="checks, rates, launches, table and profiles")
     parser.add_argument("--minutes", type=float, default=9, help="with --all: when to begin no further row")
     parser.add_argument("--out", type=Path, help="with --all: file of the rows")
+    parser.add_argument("--retry-errors", action="store_true", help="with --all: measure failed rows again")
     parser.add_argument("--interpret", action="store_true", help="a smoke test on a CPU, not a measurement")
     return parser.parse_args()
 
@@ -223,15 +224,15 @@ def everything(chosen: argparse.Namespace, device: torch.device) -> int:
     """Measure the rows of `gpu_all.py` that are missing; 3 where the time was up before the last."""
     sys.modules.setdefault("gpu", sys.modules[__name__])
     from gpu_all import measure_all
-    from gpu_rows import TINY, Sizes
+    from gpu_rows import TINY, Sizes, file_name
 
-    name = "interpreted" if chosen.interpret else torch.cuda.get_device_name(device).replace(" ", "-")
     if chosen.interpret and chosen.out is None:
         raise SystemExit("--all --interpret needs --out: a smoke test is no result")
-    path = chosen.out or RESULTS / f"{name}-{torch.__version__}.jsonl"
+    path = chosen.out or RESULTS / file_name(torch.cuda.get_device_name(device), torch.__version__)
     path.parent.mkdir(exist_ok=True)
     sizes = TINY if chosen.interpret else dataclasses.replace(Sizes(), rounds=chosen.rounds)
-    return 0 if measure_all(sizes, device, path, chosen.minutes) else 3
+    whole = measure_all(sizes, device, path, chosen.minutes, retry_errors=chosen.retry_errors)
+    return 0 if whole else 3
 
 
 def main() -> int:

@@ -2,7 +2,7 @@
 
 A row is written as soon as it is measured, and a run skips the rows that are there, so that an hour of a GPU
 may come in pieces of ten minutes. The order: whether the kernels are right, what the card can do, SignNet,
-small batches and where their time goes, the table, and which launches are quick.
+small batches and where their time goes, which launches are quick, and the table, which takes longest.
 """
 
 from __future__ import annotations
@@ -30,11 +30,16 @@ from gpu import (
     step,
 )
 from gpu_checks import correctness
-from gpu_page import page
+from gpu_page import has_failed, page
 from gpu_rows import Record, Row, Sizes, Values, median, step_times, views_of
 
-FORWARD = ((128, 64, 4, 3), (128, 64, 4, 2), (64, 64, 4, 3), (128, 64, 8, 3), (128, 128, 8, 3))
-BACKWARD = ((128, 64, 4, 3), (128, 64, 8, 2), (64, 64, 4, 2), (64, 64, 4, 3))
+FORWARD = (
+    (128, 64, 4, 3), (128, 64, 4, 2), (64, 64, 4, 3), (128, 64, 8, 3), (128, 128, 8, 2), (128, 128, 8, 3),
+)  # fmt: skip
+BACKWARD = (
+    (128, 64, 4, 2), (128, 64, 4, 3), (128, 64, 8, 2), (128, 64, 8, 3), (128, 128, 8, 2), (128, 128, 8, 3),
+    (64, 64, 4, 2), (64, 64, 4, 3),
+)  # fmt: skip
 """Rows, columns, warps and stages to try."""
 STRIPS = (1024, 2048, 4096)
 """Rows of a strip to try, of a backward pass that writes slopes."""
@@ -60,11 +65,11 @@ def rates(sizes: Sizes, device: torch.device) -> Iterator[Row]:
         )
 
     def exponentials() -> Values:
-        x = torch.randn(sizes.matrix, sizes.matrix, device=device)
-        out = torch.empty_like(x)
-        return {"a second": x.numel() / (1e-3 * median(lambda: torch.exp2(x, out=out), device, sizes.rounds))}
+        from gpu_exponentials import rate  # needs triton
 
-    yield Row(name="rate, exponentials through memory", measure=exponentials)
+        return {"a second": rate(device, sizes.rounds)}
+
+    yield Row(name="rate, exponentials", measure=exponentials)
 
 
 def small_batches(sizes: Sizes, device: torch.device) -> Iterator[Row]:
@@ -247,22 +252,25 @@ STAGES: Mapping[str, Callable[[Sizes, torch.device], Iterator[Row]]] = {
     "SignNet": signnet,
     "small batches": small_batches,
     "profiles": profiles,
-    "table": table,
     "sweep": sweep,
+    "table": table,
 }
 
 
-def measure_all(sizes: Sizes, device: torch.device, path: Path, minutes: float) -> bool:
-    """Measure the rows that the file lacks until the time is up; return whether it has all of them.
+def measure_all(
+    sizes: Sizes, device: torch.device, path: Path, minutes: float, *, retry_errors: bool = False
+) -> bool:
+    """Measure the rows that the file lacks until the time is up, one at least; return whether all are there.
 
-    A row that fails is a row, too: it says why, and is not tried again.
+    A row that fails is a row, too: it says why. With `retry_errors` it is measured again.
     """
-    record, end = Record(path), time.monotonic() + 60 * minutes
+    record, end, measured = Record(path), time.monotonic() + 60 * minutes, 0
     for name, stage in STAGES.items():
         for row in stage(sizes, device):
-            if row.name in record.rows:
+            known = record.rows.get(row.name)
+            if known is not None and not (retry_errors and has_failed(known)):
                 continue
-            if time.monotonic() > end:
+            if measured and time.monotonic() > end:
                 print(f"the time is up before {row.name}: the same command goes on from there")
                 return False
             try:
@@ -273,7 +281,8 @@ def measure_all(sizes: Sizes, device: torch.device, path: Path, minutes: float) 
                 values = {"error": f"{type(error).__name__}: {str(error)[:300]}"}
             if device.type == "cuda":
                 torch.cuda.empty_cache()
-            record.add(row.name, {"stage": name, **values})
+            measured += 1
+            record.add(row.name, {"stage": name, "date": datetime.date.today().isoformat(), **values})
             print(f"{row.name}: {values}", flush=True)
             path.with_suffix(".md").write_text(page(record.rows), encoding="utf-8")
     return True

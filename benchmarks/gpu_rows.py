@@ -59,8 +59,20 @@ class Row:
     measure: Callable[[], Values]
 
 
+def file_name(device: str, version: str) -> str:
+    """Return the name of the file of rows: the device, and torch's version without patch and build.
+
+    Example:
+        >>> file_name("NVIDIA H200", "2.11.0+cu130")
+        'NVIDIA-H200-2.11.jsonl'
+    """
+    return f"{device.replace(' ', '-')}-{'.'.join(version.split('+')[0].split('.')[:2])}.jsonl"
+
+
 class Record:
     """Rows in a file, one JSON object a line; what is there is not measured again.
+
+    A row that was measured again stands below the one that it replaces.
 
     Args:
         path: the file.

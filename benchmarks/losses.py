@@ -73,6 +73,11 @@ def nt_xent() -> Task:
                 name="JAX, jit", step=compilers.by_jax(compilers.jax_nt_xent), limit=8192, needs="jax"
             ),
             LossMethod(
+                name="JAX, checkpointed blocks",
+                step=compilers.by_jax(compilers.jax_nt_xent_in_blocks),
+                needs="jax",
+            ),
+            LossMethod(
                 name="metric-learning, NTXentLoss",
                 step=libraries.metric_learning("NTXentLoss"),
                 limit=128,
@@ -114,6 +119,11 @@ def one_way() -> Task:
                 name="JAX, jit", step=compilers.by_jax(compilers.jax_one_way), limit=8192, needs="jax"
             ),
             LossMethod(
+                name="JAX, checkpointed blocks",
+                step=compilers.by_jax(compilers.jax_one_way_in_blocks),
+                needs="jax",
+            ),
+            LossMethod(
                 name="sentence-transformers, plain",
                 step=libraries.ranking,
                 limit=8192,
@@ -150,6 +160,11 @@ def hcl() -> Task:
                 limit=8192,
             ),
             LossMethod(name="JAX, jit", step=compilers.by_jax(compilers.jax_hcl), limit=8192, needs="jax"),
+            LossMethod(
+                name="JAX, checkpointed blocks",
+                step=compilers.by_jax(compilers.jax_hcl_in_blocks),
+                needs="jax",
+            ),
         ),
         products=2.0,
     )

@@ -122,15 +122,22 @@ def layout_of(pairs: Pairs, selection: Selection) -> Layout:
         ranges = KeyRanges(keys=keys[order], window=window)
         candidate_ids, itself = ids, torch.arange(len(ids), device=ids.device)
     else:
-        candidate_order = torch.argsort(candidate_keys, stable=True)
-        ranges = KeyRanges(keys=keys[order], candidate_keys=candidate_keys[candidate_order], window=window)
-        candidate_ids = pairs.ids_of_candidates[candidate_order]
+        same = candidate_keys is keys  # one tensor, as of rows and their answers, is sorted once
+        candidate_order = order if same else torch.argsort(candidate_keys, stable=True)
+        of_rows = keys[order]
+        of_columns = of_rows if same else candidate_keys[candidate_order]
+        ranges = KeyRanges(keys=of_rows, candidate_keys=of_columns, window=window)
+        candidate_ids = pairs.ids_of_candidates
+        candidate_ids = ids if same and candidate_ids is pairs.ids else candidate_ids[candidate_order]
         itself = own = None if pairs.own is None else torch.argsort(candidate_order)[pairs.own[order]]
 
     if selection.keys_are_ids:  # the mask has found the runs of equal ids already
-        start = ranges.start
         runs = Runs(
-            first=start, count=ranges.stop - start, order=None, own=itself, columns=len(candidate_ids)
+            first=ranges.start,
+            count=ranges.excluded_counts,
+            order=None,
+            own=itself,
+            columns=len(candidate_ids),
         )
     else:
         runs = Runs.of(ids, candidate_ids, itself, window=pairs.window)

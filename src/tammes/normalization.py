@@ -50,7 +50,7 @@ class Embeddings:
         """Return `values`, differentiable in `rows`."""
         if self.lengths is None:
             return self.rows
-        return UnitLength.apply(self.rows, self.lengths)  # type: ignore[no-untyped-call]
+        return UnitLength.apply(self.rows, self.lengths, self.values)  # type: ignore[no-untyped-call]
 
 
 def prepared(

@@ -2,8 +2,10 @@
 
     python tests/reduce/compile_kernels.py 80 90
 
-The engine runs as it would, except that its launches only compile. Prints a line for each kernel: capability,
-name, bytes of shared memory. A process of its own, since Triton interprets or compiles, not both.
+The engine runs as it would, except that its launches only compile, in the shapes that it would choose on such
+a device. In bfloat16 every kernel is compiled, in the other types those of log-sum-exps. Prints a line for
+each kernel: capability, product, stages, name, bytes of shared memory. A process of its own, since Triton
+interprets or compiles, not both.
 """
 
 from __future__ import annotations
@@ -16,11 +18,14 @@ import torch
 
 from tammes.reduce import Exponent, KeyRanges, Negatives, Product, Triton
 from tammes.reduce.terms import Clipped, Softened
+from tammes.reduce.triton import launch as launches
 from tammes.reduce.triton import strips
 from tammes.reduce.triton.subset import last_winners
 
 SHARED = {80: 166_912, 86: 101_376, 89: 101_376, 90: 232_448}
-"""Bytes of shared memory that a program may have."""
+"""Bytes of shared memory that a program may have, by compute capability."""
+MULTIPROCESSOR = {80: 167_936, 86: 102_400, 89: 102_400, 90: 233_472}
+"""Bytes of shared memory of a multiprocessor, by which the engine chooses the stages."""
 
 
 class Compiler:
@@ -41,13 +46,14 @@ class Compiler:
         return GPUTarget("cuda", self.capability, 32)
 
 
-def compiling(capability: int) -> Callable[[Any, Any], Callable[..., None]]:
+def compiling(capability: int, product: Product) -> Callable[[Any, Any], Callable[..., None]]:
     """What takes the place of a launch."""
 
     def launch(kernel: Any, grid: Any) -> Callable[..., None]:
         def compiled(*arguments: Any, **options: Any) -> None:
             done = kernel.run(*arguments, grid=grid, warmup=True, **options)
-            print(capability, kernel.fn.__name__, done.metadata.shared)
+            stages, shared = options.get("num_stages", 0), done.metadata.shared
+            print(capability, product.name, stages, kernel.fn.__name__, shared)
             if done.metadata.shared > SHARED[capability]:
                 raise SystemExit(f"{kernel.fn.__name__} takes {done.metadata.shared} bytes")
 
@@ -56,35 +62,38 @@ def compiling(capability: int) -> Callable[[Any, Any], Callable[..., None]]:
     return launch
 
 
+def log_sums(engine: Triton, d: int) -> tuple[Negatives, Exponent, torch.Tensor]:
+    """Compile the kernels of log-sum-exps of a fixed shift, and of a running maximum."""
+    z = torch.eye(256, d).requires_grad_()
+    negatives = Negatives(anchors=z, ranges=KeyRanges(keys=torch.arange(256) // 2), bound=1.0)
+    hard = (Exponent(slope=4.0, gradient_slope=4.0), Exponent(slope=2.0, gradient_slope=2.0))
+    for value in engine.log_sum_exp(negatives, hard):
+        value.sum().backward(retain_graph=True)
+    weight = Exponent(tilt=Clipped(gain=1.0, bound=1.0), tilt_has_gradient=True)
+    (log_total,) = engine.log_sum_exp(negatives, (weight,))
+    log_total.sum().backward()
+    return negatives, weight, log_total.detach()
+
+
 def main() -> None:
-    """Runs each reduction once, forward and backward, at sizes that compile every kernel."""
+    """Run each reduction once, forward and backward, at sizes that compile every kernel."""
     from triton.runtime import driver
     from triton.runtime.jit import JITFunction
 
+    strips._add_product = lambda out, a, b: None  # a CPU multiplies no bfloat16 into float32
+    Product.rounded = lambda product, embeddings: embeddings.to(product.kind)  # as on a GPU
     for capability in map(int, sys.argv[1:]):
         driver.set_active(Compiler(capability))
-        JITFunction.__getitem__ = compiling(capability)
-        strips._add_product = lambda out, a, b: None  # a CPU multiplies no bfloat16 into float32
-        Product.rounded = lambda product, embeddings: embeddings.to(product.kind)  # as on a GPU
-        for product in (Product.BFLOAT16, Product.FULL):
-            z = torch.eye(128).repeat(2, 1).requires_grad_()
-            negatives = Negatives(anchors=z, ranges=KeyRanges(keys=torch.arange(256) // 2), bound=1.0)
-            engine = Triton(product=product)
-            hard = (Exponent(slope=4.0, gradient_slope=4.0), Exponent(slope=2.0, gradient_slope=2.0))
-            for value in engine.log_sum_exp(negatives, hard):
-                value.sum().backward(retain_graph=True)
-            weight = Exponent(tilt=Clipped(gain=1.0, bound=1.0), tilt_has_gradient=True)
-            (log_total,) = engine.log_sum_exp(negatives, (weight,))
-            log_total.sum().backward()
-            if product is Product.BFLOAT16:
-                wide = Negatives(anchors=torch.eye(256, 512), ranges=negatives.ranges, bound=1.0)
-                wide.anchors.requires_grad_()
-                for value in (*engine.log_sum_exp(wide, hard), *engine.log_sum_exp(wide, (weight,))):
-                    value.sum().backward(retain_graph=True)
-                offsets = torch.zeros(256, 1)
-                for each in (negatives, wide):
-                    mean = engine.expectation(each, weight, log_total.detach(), Softened(), 2.0, offsets)
+        launches._shared_memory = lambda device, capability=capability: MULTIPROCESSOR[capability]
+        for product in Product:
+            JITFunction.__getitem__ = compiling(capability, product)
+            engine, offsets = Triton(product=product), torch.zeros(256, 1)
+            for d in (128, 512) if product is Product.BFLOAT16 else (128,):
+                negatives, weight, log_total = log_sums(engine, d)
+                if product is Product.BFLOAT16:
+                    mean = engine.expectation(negatives, weight, log_total, Softened(), 2.0, offsets)
                     mean.sum().backward()
+            if product is Product.BFLOAT16:
                 engine.hardest(negatives)
                 last_winners(torch.arange(256), negatives.ranges, 3)
 

@@ -24,6 +24,7 @@ from triton.runtime import driver
 from triton.runtime.jit import JITFunction
 
 from tammes.reduce import Exponent, KeyRanges, Negatives, Product, SoftmaxLoss, Triton
+from tammes.reduce.terms import Softened
 from tammes.reduce.triton import launch as launches
 from tammes.reduce.triton import strips
 
@@ -38,6 +39,8 @@ CASES = (
     ("TF32", 128),
     ("FULL", 128),
 )
+GENERAL = (("BFLOAT16", 128), ("BFLOAT16", 512), ("FULL", 128))
+"""Products and features of the steps of a softmax loss, and of the kernels of any other loss."""
 
 found: dict[str, Any] = {}
 variants: dict[str, set[str]] = {}
@@ -89,6 +92,19 @@ def step(rows: int, d: int, product: Product) -> None:
     mean.backward()
 
 
+def general(rows: int, d: int, product: Product) -> None:
+    """The general kernels, of two sets: log-sum-exps of two exponents, and means; one side's gradient."""
+    anchors, candidates = torch.zeros(rows, d, requires_grad=True), torch.zeros(rows, d)
+    keys = torch.arange(rows)
+    ranges = KeyRanges(keys=keys, candidate_keys=keys.clone())
+    negatives = Negatives(anchors=anchors, candidates=candidates, ranges=ranges, bound=1.0)
+    engine, weight = Triton(product=product), Exponent(slope=2.0, gradient_slope=2.0)
+    sums = engine.log_sum_exp(negatives, (Exponent(slope=4.0, gradient_slope=4.0), weight))
+    torch.stack(sums).sum().backward()
+    offsets = torch.zeros(rows, 1)
+    engine.expectation(negatives, weight, sums[1].detach(), Softened(), 2.0, offsets).sum().backward()
+
+
 def main() -> None:
     driver.set_active(Compiler(CAPABILITY))
     launches._multiprocessors = lambda device: MULTIPROCESSORS
@@ -98,6 +114,9 @@ def main() -> None:
     for name, d in CASES:
         JITFunction.__getitem__ = compiling(f"{name}, {d}")
         step(4096, d, Product[name])
+    for name, d in GENERAL:
+        JITFunction.__getitem__ = compiling(f"{name}, {d}")
+        general(4096, d, Product[name])
     JITFunction.__getitem__ = compiling(None)
     for pairs in BATCHES:
         step(2 * pairs, 128, Product.BFLOAT16)

@@ -2,43 +2,40 @@
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import pytest
 import torch
 from host_reads import HostReads, as_on_a_device
 from launches import Launches
-from torch import Tensor
+from steps import (
+    DIM,
+    HCL,
+    ROWS,
+    Step,
+    embeddings,
+    learned,
+    on_kernels,
+    one_way,
+    queued,
+    views,
+    with_ids,
+)  # fmt: skip
 
 import tammes
 from tammes import recipes
 from tammes.pairs import Pairs
-from tammes.reduce import Triton
-from tammes.reduce.triton import Launch
 
 pytest.importorskip("triton", reason="triton exists for Linux only")
 pytestmark = pytest.mark.skipif(
     torch.cuda.is_available(), reason="counts what the interpreter runs, on a CPU"
 )
 
-SMALL = Launch(rows=32, columns=16, depth=16, width=32, warps=4, stages=1, programs=4)
-ROWS, DIM = 20, 16
-Step = Callable[[tammes.Objective], Tensor]
-
 
 @pytest.fixture(autouse=True)
 def _on_a_device() -> Iterator[None]:
     with as_on_a_device():
         yield
-
-
-def embeddings() -> Tensor:
-    return torch.randn(ROWS, DIM, requires_grad=True)
-
-
-def on_kernels(objective: tammes.Objective) -> tammes.Objective:
-    return dataclasses.replace(objective, engine=Triton(launch=SMALL))
 
 
 def reads_of(objective: tammes.Objective, step: Step) -> HostReads:
@@ -48,37 +45,6 @@ def reads_of(objective: tammes.Objective, step: Step) -> HostReads:
     with HostReads() as counted:
         step(objective).backward()
     return counted
-
-
-def views(objective: tammes.Objective) -> Tensor:
-    return objective(embeddings(), embeddings())
-
-
-def with_ids(objective: tammes.Objective) -> Tensor:
-    return objective(embeddings(), embeddings(), ids=torch.arange(ROWS) // 2)
-
-
-def one_way(objective: tammes.Objective) -> Tensor:
-    ids = torch.arange(ROWS)
-    pairs = Pairs(anchors=embeddings(), ids=ids, candidates=embeddings(), candidate_ids=ids)
-    return objective(pairs)
-
-
-def learned(objective: tammes.Objective) -> Tensor:
-    return objective(embeddings(), embeddings(), temperature=torch.tensor(0.5, requires_grad=True))
-
-
-def queued(known: bool) -> Step:
-    queue, step = tammes.Queue(size=3 * ROWS, dim=DIM), iter(range(9))
-
-    def call(objective: tammes.Objective) -> Tensor:
-        ids = torch.arange(ROWS) + 15 * next(step) if known else None
-        return objective(queue(embeddings(), embeddings().detach(), ids=ids))
-
-    return call
-
-
-HCL = recipes.hcl(temperature=0.5, beta=1.0, class_prior=0.1)
 
 
 @pytest.mark.parametrize(

@@ -95,22 +95,21 @@ class KnownGradient(torch.autograd.Function):
 
 
 class UnitLength(torch.autograd.Function):
-    """z = x / |x|."""
+    """z = x / |x|, computed before."""
 
     @staticmethod
-    def forward(ctx: Any, rows: Tensor, lengths: Tensor) -> Tensor:
-        """Return `(n, d)` unit vectors from `(n, d)` rows and their `(n, 1)` lengths."""
-        unit = rows / lengths
+    def forward(ctx: Any, rows: Tensor, lengths: Tensor, unit: Tensor) -> Tensor:
+        """Return `(n, d)` unit vectors as a function of the `(n, d)` rows, of which `lengths` is `(n, 1)`."""
         ctx.save_for_backward(unit, lengths)
-        return unit
+        return unit.detach()  # another tensor: an output that is an input would be copied
 
     @staticmethod
-    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, None]:
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, None, None]:
         """Return the gradient by the rows; lengths are constants to autograd."""
         unit, lengths = ctx.saved_tensors
         with torch.no_grad():
             found = through_unit_length(unit, lengths, gradient)
-        return first_order_only((found,), (unit, gradient))[0], None
+        return first_order_only((found,), (unit, gradient))[0], None, None
 
 
 def through_unit_length(

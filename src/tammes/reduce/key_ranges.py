@@ -39,15 +39,29 @@ class KeyRanges:
         """`(m,)` keys in the order of the columns."""
         return self.keys if self.candidate_keys is None else self.candidate_keys
 
+    @property
+    def transposed(self) -> KeyRanges:
+        """The mask of the transposed S: the same one where both sides have one tensor of keys."""
+        if self.candidate_keys is None or self.candidate_keys is self.keys:
+            return self
+        return KeyRanges(keys=self.candidate_keys, candidate_keys=self.keys, window=self.window)
+
     @cached_property
     def start(self) -> Int[Tensor, " n"]:
         """`(n,)` first column that is no negative of the anchor."""
-        return torch.searchsorted(self.keys_of_candidates, self.keys - self.window)
+        least = self.keys - self.window if self.window else self.keys
+        return torch.searchsorted(self.keys_of_candidates, least)
 
     @cached_property
     def stop(self) -> Int[Tensor, " n"]:
         """`(n,)` one past the last column that is no negative of the anchor."""
-        return torch.searchsorted(self.keys_of_candidates, self.keys + self.window, right=True)
+        most = self.keys + self.window if self.window else self.keys
+        return torch.searchsorted(self.keys_of_candidates, most, right=True)
+
+    @cached_property
+    def excluded_counts(self) -> Int[Tensor, " n"]:
+        """`(n,)` number of candidates that are no negatives of the anchor."""
+        return self.stop - self.start
 
     @cached_property
     def words(self) -> tuple[Int[Tensor, " n"], Int[Tensor, " n"]]:
@@ -57,9 +71,8 @@ class KeyRanges:
     @cached_property
     def width(self) -> int | None:
         """Number of candidates that are no negatives, where it is the same for all anchors: usually so."""
-        widths = self.stop - self.start
-        first = int(widths[0])
-        return first if bool((widths == first).all()) else None
+        first = int(self.excluded_counts[0])
+        return first if bool((self.excluded_counts == first).all()) else None
 
     @cached_property
     def _on_host(self) -> tuple[list[int], list[int]]:
@@ -69,7 +82,7 @@ class KeyRanges:
     @cached_property
     def available(self) -> Int[Tensor, " n"]:
         """`(n,)` number of negatives of each anchor before a subset is drawn."""
-        return len(self.keys_of_candidates) - (self.stop - self.start)
+        return len(self.keys_of_candidates) - self.excluded_counts
 
     @cached_property
     def _log_available(self) -> dict[torch.dtype, Tensor]:

@@ -158,16 +158,11 @@ class Negatives:
         assert self.by_keys_alone
         if self.candidates is None:
             return self
-        assert self.ranges.candidate_keys is not None
         return dataclasses.replace(
             self,
             anchors=self.candidates,
             candidates=self.anchors,
-            ranges=KeyRanges(
-                keys=self.ranges.candidate_keys,
-                candidate_keys=self.ranges.keys,
-                window=self.ranges.window,
-            ),
+            ranges=self.ranges.transposed,
             rows=None,
             own=None,
             constant=None,

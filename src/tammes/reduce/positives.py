@@ -171,7 +171,7 @@ class _PairSimilarity(torch.autograd.Function):
         for part in _chunks(len(candidate), anchors.shape[1]):
             rows = others.index_select(0, candidate[part])
             rows *= anchors[part] if anchor is None else anchors.index_select(0, anchor[part])
-            similarity[part] = rows.sum(dim=1)
+            torch.sum(rows, dim=1, out=similarity[part])
         return similarity
 
     @staticmethod
@@ -185,7 +185,7 @@ class _PairSimilarity(torch.autograd.Function):
                 j, slope = candidate[part], gradient[part, None]
                 of_anchors = others.index_select(0, j).mul_(slope)
                 if anchor is None:
-                    to_anchors[part] += of_anchors
+                    to_anchors[part].add_(of_anchors)
                     _add(to_others, j, anchors[part] * slope)
                 else:
                     _add(to_anchors, anchor[part], of_anchors)

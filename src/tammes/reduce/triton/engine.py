@@ -44,10 +44,11 @@ class Triton(Engine):
             symmetric S of known range computes half as many tiles, and adds with atomics.
         otherwise: engine that reduces S where no kernel can.
         launch: shape of the programs; None chooses it by the size.
-        backward: shape of the programs of backward passes; None for `launch`.
+        backward: shape of the programs of backward passes; None for `launch` or, where that is None, too, by
+            the size.
 
     Raises:
-        ValueError: Triton is not installed.
+        ValueError: Triton is not installed, or a field is of another type.
 
     Example:
         >>> Triton(product=Product.BFLOAT16).deterministic  # doctest: +SKIP
@@ -66,6 +67,15 @@ class Triton(Engine):
                 "the engine Triton needs the package triton, which is not installed (it exists for Linux): "
                 "install it, or leave out the engine"
             )
+        if not isinstance(self.product, Product):
+            names = ", ".join(f"Product.{each.name}" for each in Product)
+            raise ValueError(f"product must be one of {names}, got {self.product!r}")
+        if not isinstance(self.otherwise, Engine):
+            raise ValueError(f"otherwise must be an engine such as Tiled(), got {self.otherwise!r}")
+        for name in ("launch", "backward"):
+            shape = vars(self)[name]
+            if not (shape is None or isinstance(shape, Launch)):
+                raise ValueError(f"{name} must be a Launch, or None to choose it by the size, got {shape!r}")
 
     @override
     def log_sum_exp(

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from tammes.reduce.exponent import Exponent
 from tammes.reduce.terms import Term
-from tammes.reduce.triton.operands import Operands, Sweep
+from tammes.reduce.triton.operands import MOST_PARTS, Operands, Sweep
 from tammes.reduce.triton.running_maximum import LOG2_E, bias, coded_tilt
 
 
@@ -27,9 +27,18 @@ class Mean:
 def means(
     operands: Operands, mean: Mean, offsets: Float[Tensor, "n p"]
 ) -> tuple[Float[Tensor, "n p"], Float[Tensor, "n p"], Float[Tensor, "n p"]]:
-    """Return the means of the term and of its derivative, and the sums of the weights."""
+    """Return the means of the term and of its derivative, and the sums of the weights.
+
+    Raises:
+        ValueError: for more than 65,535 offsets of an anchor.
+    """
     from tammes.reduce.triton.kernels import expectation as kernels
 
+    if offsets.shape[1] > MOST_PARTS:
+        raise ValueError(
+            f"expected at most {MOST_PARTS:,} positives of an anchor, which is what the kernels can number, "
+            f"got {offsets.shape[1]:,}: give the objective an engine=Tiled(), or a smaller batch"
+        )
     sweep, weight = operands.rows(parts=offsets.shape[1]), mean.weight
     found = sweep.empty(*offsets.shape)
     derivatives, masses = torch.empty_like(found), torch.empty_like(found)

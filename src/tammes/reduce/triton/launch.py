@@ -11,6 +11,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from tammes.checks import check_integer, is_integer
+
 
 class Product(enum.Enum):
     """Type in which embeddings are multiplied. Sums are float32 in any case.
@@ -69,6 +71,10 @@ _STRIP = 2048
 """Rows of a strip: enough for quick products, and few beside the thousands of features that memory holds."""
 
 
+_MOST_WARPS = 32
+"""A program has at most 1,024 threads."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Launch:
     """Shape of a kernel's programs; the first four sizes are powers of two of at least 16.
@@ -78,15 +84,15 @@ class Launch:
         columns: columns of a tile, at most `rows`.
         depth: features that are multiplied at a time.
         width: features of the gradient that a program gathers.
-        warps: number of warps (of 32 threads) of a program.
+        warps: number of warps (of 32 threads) of a program, a power of two up to 32.
         stages: number of tiles that are loaded ahead.
         programs: least number of programs that keeps all multiprocessors busy.
         strip: of a backward pass whose slopes are written to memory, strip by strip (`strips.py`), the rows
             of a strip, a multiple of `rows`; 0 for programs that gather the gradient themselves.
 
     Raises:
-        ValueError: a size is not a power of two of at least 16, a number is below 1, or `strip` is no
-            multiple of `rows`.
+        ValueError: a size is not a power of two of at least 16, `warps` is none up to 32, a number is below
+            1, or `strip` is no multiple of `rows`.
 
     Example:
         >>> launch = Launch(rows=32, columns=16, depth=16, width=32, warps=4, stages=2, programs=8)
@@ -106,19 +112,27 @@ class Launch:
     def __post_init__(self) -> None:
         for name in ("rows", "columns", "depth", "width"):
             size = vars(self)[name]
-            if not (isinstance(size, int) and size >= 16 and size & (size - 1) == 0):
-                raise ValueError(f"{name} must be a power of two of at least 16, got {size}")
+            if not (is_integer(size, minimum=16) and _is_power_of_two(size)):
+                raise ValueError(f"{name} must be a power of two of at least 16, got {size!r}")
         if self.columns > self.rows:
             raise ValueError(f"a tile must not be wider than high, got {self.rows} x {self.columns}")
-        if min(self.warps, self.stages, self.programs) < 1:
-            raise ValueError(f"warps, stages and programs must be at least 1, got {self}")
-        if self.strip < 0 or self.strip % self.rows:
-            raise ValueError(f"strip must be a multiple of the {self.rows} rows of a tile, got {self.strip}")
+        if not (is_integer(self.warps) and self.warps <= _MOST_WARPS and _is_power_of_two(self.warps)):
+            raise ValueError(f"warps must be a power of two from 1 to {_MOST_WARPS}, got {self.warps!r}")
+        check_integer("stages", self.stages)
+        check_integer("programs", self.programs)
+        if not is_integer(self.strip, minimum=0) or self.strip % self.rows:
+            raise ValueError(
+                f"strip must be a multiple of the {self.rows} rows of a tile, got {self.strip!r}"
+            )
 
     def splits(self, n: int, m: int, parts: int = 1) -> int:
         """Return into how many parts to split the columns where there are too few rows to fill the device."""
         blocks, steps = -(-n // self.rows), -(-m // self.columns)
         return max(1, min(steps, self.programs // (blocks * parts)))
+
+
+def _is_power_of_two(size: int) -> bool:
+    return size & (size - 1) == 0
 
 
 def launch_for(d: int, product: Product, device: torch.device, *, gathers: bool) -> Launch:
@@ -142,7 +156,7 @@ def launch_for(d: int, product: Product, device: torch.device, *, gathers: bool)
     elif product is Product.FULL:  # each number is held as two
         rows, columns, depth, width, warps = 128, 64, 32, 128, 8
     elif product is Product.TF32:
-        rows, columns, depth, width, warps = 128, 64, 128 if features <= 128 else 32, 128, 8
+        rows, columns, depth, width, warps = 128, 64, 128 if features <= 128 and roomy else 32, 128, 8
     elif features <= 128:
         rows, columns, depth, width, warps = 128, 64, 128, 128, 4
     elif features == 256 and roomy:

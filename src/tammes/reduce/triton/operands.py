@@ -15,20 +15,36 @@ from tammes.reduce.subset_sampling import row_keys
 from tammes.reduce.triton.launch import Launch, Product, launch_for, strips_for
 from tammes.reduce.triton.strips import Strip, strip_gradients
 
-MOST = 2**31 - 2**16
-"""Rows that a kernel numbers in 32 bits, with room for the last tile."""
+MOST = 2**30 - 2**16
+"""The most rows, and columns, of S: kernels number them, and the 2n numbers before those of a third exponent,
+in 32 bits, with room for the last tile."""
+MOST_PARTS = 65_535
+"""The most programs of a GPU along the axis of parts."""
+MOST_FEATURES = 16 * MOST_PARTS
+"""The most features: a program of a backward pass gathers at least 16 of them."""
 
 
-def check_sizes(n: int, m: int) -> None:
-    """Check that kernels can number the rows and the columns of S.
+def check_sizes(n: int, m: int, d: int) -> None:
+    """Check that kernels can number the rows, the columns and the features.
+
+    Args:
+        n: number of anchors.
+        m: number of candidates.
+        d: number of features.
 
     Raises:
-        ValueError: for more than 2^31 - 2^16 of either.
+        ValueError: for more than 2^30 - 2^16 anchors or candidates, or more than 1,048,560 features.
     """
+    instead = "give the objective an engine=Tiled()"
     if max(n, m) > MOST:
         raise ValueError(
             f"expected at most {MOST:,} anchors and candidates, which is what the kernels can number, got "
-            f"{n:,} and {m:,}: give the objective an engine=Tiled(), or a smaller batch"
+            f"{n:,} and {m:,}: {instead}, or a smaller batch"
+        )
+    if d > MOST_FEATURES:
+        raise ValueError(
+            f"expected at most {MOST_FEATURES:,} features, which is what the kernels can number, got {d:,}: "
+            f"{instead}"
         )
 
 
@@ -78,9 +94,9 @@ class Operands:
         """Return the operands of detached negatives.
 
         Raises:
-            ValueError: for more rows or columns than a kernel numbers, in 32 bits.
+            ValueError: for more rows, columns or features than the kernels can number.
         """
-        check_sizes(*negatives.shape)
+        check_sizes(*negatives.shape, negatives.anchors.shape[1])
         keys = winners = candidates = None
         if negatives.subset is not None:
             assert negatives.rows is not None

@@ -88,8 +88,10 @@ def gradients(
     from tammes.reduce.triton.kernels import running_maximum as kernels
 
     live = [r for r, exponent in enumerate(exponents) if exponent.has_gradient]
-    exponents = tuple(exponents[r] for r in live)
-    sums, by_sums = sums[live] * LOG2_E, by_sums[live].contiguous()
+    if len(live) < len(exponents):
+        exponents = tuple(exponents[r] for r in live)
+        sums, by_sums = sums[live], by_sums[live]
+    sums, by_sums = sums * LOG2_E, by_sums.contiguous()
     coded = Coded.of(exponents)
 
     def run(sweep: Sweep, out: Tensor) -> None:

@@ -13,6 +13,7 @@ from tammes.reduce.triton.kernels.tiles import (
     are_drawn,
     embeddings,
     exponent,
+    first_step,
     is_near,
     kept,
     owned_rows,
@@ -44,14 +45,14 @@ def row_means(
     split, q = tl.program_id(1), tl.program_id(2)
     held = embeddings(mine, rows, n, tl.arange(0, DEPTH), d)
     log_total = tl.load(log_totals + rows, mask=rows < n, other=float("inf"))
-    offset = tl.load(offsets + rows * p + q, mask=rows < n, other=0.0)
+    offset = tl.load(offsets + rows.to(tl.int64) * p + q, mask=rows < n, other=0.0)
     if SUBSET:
         key, winner = words(keys, rows, n)[:, None], words(winners, rows, n)[:, None]
     mean = tl.zeros((ROWS,), tl.float32)
     derivative = tl.zeros((ROWS,), tl.float32)
     mass = tl.zeros((ROWS,), tl.float32)
     steps = tl.cdiv(m, COLUMNS)
-    for step in range(split * steps // splits, (split + 1) * steps // splits):  # the columns of this split
+    for step in range(first_step(split, steps, splits), first_step(split + 1, steps, splits)):
         begin = step * COLUMNS
         columns = begin + tl.arange(0, COLUMNS)
         s, _ = similarity(mine, other, held, rows, columns, n, m, d, DEPTH, WHOLE, PRECISION)
@@ -94,13 +95,14 @@ def mean_slopes(
     if CURVED:
         steepness += term_derivative(s, TILT, first, second)
     inner = tl.zeros_like(s)
+    first_offsets = anchors.to(tl.int64) * p  # there may be more than 2^31 offsets
     for q in range(p):
-        offset = tl.load(offsets + anchors * p + q, mask=anchors < a, other=0.0)
-        gradient = tl.load(gradients + anchors * p + q, mask=anchors < a, other=0.0)
+        offset = tl.load(offsets + first_offsets + q, mask=anchors < a, other=0.0)
+        gradient = tl.load(gradients + first_offsets + q, mask=anchors < a, other=0.0)
         y = scale * s - along(offset, BY_ROWS)
         change = scale * term_derivative(y, TERM, term_first, term_second)
         if FLOWS:  # d w_ij / d s_ij = w_ij slope_ij, less what the normalization takes back
-            mean = tl.load(means + anchors * p + q, mask=anchors < a, other=0.0)
+            mean = tl.load(means + first_offsets + q, mask=anchors < a, other=0.0)
             change += (term_value(y, TERM, term_first, term_second) - along(mean, BY_ROWS)) * steepness
         inner += along(gradient, BY_ROWS) * change
     return tl.exp2(kept(x, NOTHING, columns, m, start, stop, near, drawn, SUBSET)) * inner
@@ -156,7 +158,7 @@ def mean_gradient(
     held = embeddings(mine, rows, n, tl.arange(0, DEPTH), d)
     gathered = tl.zeros((ROWS, WIDTH), tl.float32)
     steps = tl.cdiv(m, COLUMNS)
-    for step in range(split * steps // splits, (split + 1) * steps // splits):  # the columns of this split
+    for step in range(first_step(split, steps, splits), first_step(split + 1, steps, splits)):
         begin = step * COLUMNS
         columns = begin + tl.arange(0, COLUMNS)
         s, theirs = similarity(mine, other, held, rows, columns, n, m, d, DEPTH, WHOLE, PRECISION)

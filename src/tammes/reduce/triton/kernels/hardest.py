@@ -10,6 +10,7 @@ from tammes.reduce.triton.kernels.compiled import NOTHING, kernel, tl
 from tammes.reduce.triton.kernels.tiles import (
     are_drawn,
     embeddings,
+    first_step,
     is_near,
     kept,
     owned_rows,
@@ -35,7 +36,7 @@ def row_hardest(
     largest = tl.full((ROWS,), NOTHING, tl.float32)
     where = tl.zeros((ROWS,), tl.int32)
     steps = tl.cdiv(m, COLUMNS)
-    for step in range(split * steps // splits, (split + 1) * steps // splits):  # the columns of this split
+    for step in range(first_step(split, steps, splits), first_step(split + 1, steps, splits)):
         begin = step * COLUMNS
         columns = begin + tl.arange(0, COLUMNS)
         s, _ = similarity(mine, other, held, rows, columns, n, m, d, DEPTH, WHOLE, PRECISION)

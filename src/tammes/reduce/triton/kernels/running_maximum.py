@@ -13,6 +13,7 @@ from tammes.reduce.triton.kernels.tiles import (
     are_drawn,
     embeddings,
     exponent,
+    first_step,
     is_near,
     kept,
     owned_rows,
@@ -74,7 +75,7 @@ def row_log_sums(
     total0 = tl.zeros((ROWS,), tl.float32)
     largest1, total1, largest2, total2 = largest0, total0, largest0, total0
     steps = tl.cdiv(m, COLUMNS)
-    for step in range(split * steps // splits, (split + 1) * steps // splits):  # the columns of this split
+    for step in range(first_step(split, steps, splits), first_step(split + 1, steps, splits)):
         begin = step * COLUMNS
         columns = begin + tl.arange(0, COLUMNS)
         s, _ = similarity(mine, other, held, rows, columns, n, m, d, DEPTH, WHOLE, PRECISION)
@@ -181,7 +182,7 @@ def log_sum_gradient(
     held = embeddings(mine, rows, n, tl.arange(0, DEPTH), d)
     gathered = tl.zeros((ROWS, WIDTH), tl.float32)
     steps = tl.cdiv(m, COLUMNS)
-    for step in range(split * steps // splits, (split + 1) * steps // splits):  # the columns of this split
+    for step in range(first_step(split, steps, splits), first_step(split + 1, steps, splits)):
         begin = step * COLUMNS
         columns = begin + tl.arange(0, COLUMNS)
         s, theirs = similarity(mine, other, held, rows, columns, n, m, d, DEPTH, WHOLE, PRECISION)

@@ -76,6 +76,13 @@ def owned_rows(block, starts, stops, n, m, ROWS: tl.constexpr):
 
 @kernel
 @no_type_check
+def first_step(split, steps, splits):
+    """Return the first step of a split; the product leaves 32 bits from 500 million columns on."""
+    return (split.to(tl.int64) * steps // splits).to(tl.int32)
+
+
+@kernel
+@no_type_check
 def is_near(begin, m, lowest, highest, COLUMNS: tl.constexpr):
     """Return whether a tile may hold excluded entries, or meets the edge.
 
