@@ -145,6 +145,8 @@ def test_sentences_are_held_out_only_if_asked_for(
     assert run(words, books, "--out", tmp_path / "run") == 0
     assert load_run(tmp_path / "run").config.data.count == 33  # one sentence of each of three documents
     assert run(words.replace("--held-out 0.1", ""), books, "--out", tmp_path / "whole") == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "Not measured: tasks of sentences would say whether it has learned" in said
     assert "there is nothing to measure on" in fails(capsys, "evaluate", tmp_path / "whole")
     assert "--held-out without --data" in fails(capsys, "evaluate", tmp_path / "run", "--held-out", "0.1")
 

@@ -7,6 +7,7 @@ from statistics import fmean
 
 from tammes.cli.scores import Trial
 from tammes.estimate import Estimate
+from tammes.positives import Adjacent
 from tammes.training import Run
 
 COLLAPSED = 0.01
@@ -29,6 +30,11 @@ def conclusion(trial: Trial, baselines: Sequence[Trial]) -> str:
     if collapsed is not None:
         return f"Collapsed: {collapsed}. Try first a lower --learning-rate, then a higher --temperature."
     if not baselines or trial.mean.knn is None:
+        if any(isinstance(run.config.training.positives, Adjacent) for run in trial.runs):
+            return (
+                "Not measured: tasks of sentences would say whether it has learned (tammes evaluate RUN "
+                "--tasks FOLDER)."
+            )
         return (
             "Not measured: labeled data held out of training would say whether it has learned (--held-out, "
             "with a folder for each class or a column of labels)."
