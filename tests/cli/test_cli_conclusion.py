@@ -10,12 +10,13 @@ import pytest
 from tammes import recipes
 from tammes.cli.conclusion import conclusion
 from tammes.cli.scores import Measured, Trial
+from tammes.positives import SameInstance
 from tammes.report import Scores
 from tammes.training import EpochMetrics
 
 
 def trial(name: str, *knn: float | None, similarities: tuple[float, float] = (0.9, 0.2)) -> Trial:
-    training = SimpleNamespace(objective=recipes.simclr(temperature=0.5))
+    training = SimpleNamespace(objective=recipes.simclr(temperature=0.5), positives=SameInstance())
     last = {"positive_similarity": similarities[0], "negative_similarity": similarities[1]}
     run: Any = SimpleNamespace(
         metrics=(EpochMetrics(epoch=1, step=1, last=last),), config=SimpleNamespace(training=training)
