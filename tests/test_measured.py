@@ -150,6 +150,7 @@ STUDIES = (
     ("features.md", "| | readout | over its host", "features-classification"),
     ("features.md", "| | unchanged | radius", "features-adversarial"),
     ("geometry.md", "| | readout | cosine", "geometry-ablation"),
+    ("geometry.md", "| | readout | kNN | gamma", "geometry-classification"),
     ("geometry.md", "| | readout, % | Wahba", "geometry-equivariance"),
     ("geometry.md", "| the thesis | here", "geometry-equivariance"),
     ("geometry.md", "| | neighbors that stay", "geometry-retrieval"),
