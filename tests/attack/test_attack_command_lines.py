@@ -59,7 +59,7 @@ FRAMES = {
     """,
     "train simclr --temperature {} --data digits": "nan inf -inf 0 -1 1e400 half '' 0,5 0x10 1/2 1e-400",
     "train simclr --temperature 0.5 --data digits --held-out {}": "nan inf -inf 1 1.5 -0.1 1e300 half '' 1%",
-    "train simclr --temperature 0.5 --data digits --batch-size {}": "1 0 -5 2.5 nan many '' 1e3",
+    "train simclr --temperature 0.5 --data digits --batch-size {}": "1 0 -5 2.5 nan many '' 1e300",
     "train simclr --temperature 0.5 --data digits --epochs {}": "0 -1 1.5 nan inf all ''",
     "train simclr --temperature 0.5 --data digits --seed {}": "-1 0.5 nan none ''",
     "train simclr --temperature 0.5 --data digits --chunk {}": "0 -1 0.5 nan",
@@ -132,7 +132,6 @@ FRAMES = {
         {images} --test {empty}
         {images} --test {texts}
         {images} --text-column text
-        {images} --held-out 0.99
         {images} encoder:bag-of-words
     """,
     "compare {}": """

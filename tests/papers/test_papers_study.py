@@ -169,10 +169,10 @@ def test_a_study_is_not_resumed_with_other_data_of_the_same_name(tmp_path):
     texts = tmp_path / "texts"
     texts.mkdir()
     (texts / "a.txt").write_text("one")
-    # The results may be below the data, and grow.
+    # The results may be below the data, and grow; so may those of another study.
     request = dataclasses.replace(request_to(texts / "out"), data=texts)
-    for _ in range(2):
-        study_of(score).run(request)
+    for out in ("out", "other", "out"):
+        study_of(score).run(dataclasses.replace(request, out=texts / out))
     settings = json.loads((texts / "out/study.json").read_text())
     assert settings["data files"].startswith("1 file, checksum ")
     (texts / "a.txt").write_text("two")

@@ -10,6 +10,8 @@ from tammes.data.listing import files_below
 from tammes.papers.entry import Request
 from tammes.papers.protocol import Protocol
 
+STUDY = "study.json"
+"""File of the description."""
 FILES = "data files"
 """Entry of the description of the data; a study of an older version has none, and resumes with any."""
 
@@ -33,7 +35,7 @@ def claim(request: Request, protocol: Protocol) -> None:
     }
     if request.data is not None and request.data.exists():
         ours[FILES] = description(request.data, without=request.out)
-    path = request.out / "study.json"
+    path = request.out / STUDY
     request.out.mkdir(parents=True, exist_ok=True)
     if path.exists():
         try:
@@ -62,7 +64,8 @@ def description(data: Path, *, without: Path) -> str:
 
     Args:
         data: file or folder.
-        without: folder whose files do not count: the results, which may be below the data.
+        without: folder whose files do not count: the results, which may be below the data; so may those of
+            other studies, which do not count either.
 
     Example:
         >>> import tempfile
@@ -72,8 +75,9 @@ def description(data: Path, *, without: Path) -> str:
         ...     description(Path(root), without=Path("out"))
         '2 files, checksum dd4d06c6b022'
     """
-    root, results = data.resolve(), without.resolve()
+    root = data.resolve()
     names = files_below(root)[0] if root.is_dir() else [""]
-    names = [name for name in names if results not in (root / name).parents]
+    results = {without.resolve(), *((root / name).parent for name in names if Path(name).name == STUDY)}
+    names = [name for name in names if results.isdisjoint((root / name).parents)]
     digest = files_digest([root / name for name in names], names=names, pieces=2)
     return f"{len(names):,} {'file' if len(names) == 1 else 'files'}, checksum {digest}"
