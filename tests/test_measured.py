@@ -112,6 +112,7 @@ RECORDS = (
     ("benchmarks.md", "| nodes | layers on", "2026-11-27-spectral-others-avx2.md"),
     ("benchmarks.md", "| k | way", "2026-11-27-text-avx2.md"),
     ("benchmarks.md", "| rows |  | wall, s", "2026-11-27-diagnose-size-avx2.md"),
+    ("choosing.md", "| objective | kNN", "2026-11-28-comparisons-avx512.md"),
     ("design.md", "| pairs | epsilon | averaged", "2026-11-27-sinkhorn_updates-avx2.md"),
     ("diagnostics.md", "| planted |", "2026-11-27-diagnose-planted-avx2.md"),
     ("extensions.md", "|  | milliseconds | times ours", "2026-11-28-extensions-avx512.md"),
@@ -132,6 +133,18 @@ def test_the_rows_of_a_benchmark_are_the_recorded_ones(page: str, head: str, rec
     assert len(shown) > 2
     assert [row for row in shown if not any(is_part(row, each) for each in kept)] == []
     assert record in text
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/choosing.md"])
+def test_the_comparisons_are_the_recorded_ones(page: str) -> None:
+    """Intervals of the README, and of what docs/choosing.md says of digits and glyphs, as in the record."""
+    whole = (ROOT / page).read_text()
+    part = whole[max(whole.find("## Many classes: 400 glyphs"), 0) :].partition("## What the papers have")[0]
+    shown = INTERVAL.findall(part)
+    record = (RESULTS / "2026-11-28-comparisons-avx512.md").read_text()
+    kept = [tuple(end.lstrip("+") for end in ends) for ends in INTERVAL.findall(record)]
+    assert len(shown) > 10
+    assert [ends for ends in shown if tuple(end.lstrip("+") for end in ends) not in kept] == []
 
 
 def is_part(row: list[str], whole: list[str]) -> bool:
