@@ -224,6 +224,7 @@ def test_without_data_the_split_of_the_run_is_measured(
     ("words", "message"),
     [
         ("--held-out 0.3 --strict", "--strict, --held-out without --data: name the data too"),
+        ("--text-column body", "--text-column without --data: name the data too"),
         ("--data=", "--data is empty"),
         ("", "does not say on which data it was trained: name them, tammes evaluate"),
     ],

@@ -171,12 +171,13 @@ def _evaluate_graphs(choice: Evaluate, run: Run) -> None:
     validation = CrossValidation(folds=choice.folds, repeats=choice.repeats)
     found = evaluated(run, graphs, validation, distinct=choice.distinct)
     if choice.json:
-        scores = {
+        floors = {
             name: None if each is None else dataclasses.asdict(each) for name, each in found.scores.items()
         }
-        numbers = {"graphs": found.graphs, "equal": found.equal, "leaked": found.leaked, "floors": scores}
+        trained = floors.pop(TRAINED) or {}
+        numbers = {"graphs": found.graphs, "equal": found.equal, "leaked": found.leaked, "floors": floors}
         named = {"run": str(choice.run), "data": choice.source.data}
-        print(json.dumps({**named, **(scores.pop(TRAINED) or {}), **numbers}))
+        print(json.dumps({**named, **trained, **numbers}))
         return
     Console(markup=False).print(graph_table(str(choice.run), found, validation))
     if (said := said_of_kernel(found)) is not None:

@@ -50,11 +50,17 @@ class Measured(Split):
     data: str = ""
 
     @property
-    def choice(self) -> dict[str, Any]:
-        """What was chosen of data and split, which only named data take."""
+    def chosen(self) -> list[str]:
+        """Names of the options of data and split that were chosen, which only named data take."""
         usual = Measured()
-        names = [field.name for field in fields(self) if field.name not in VOTES]
-        return {name: getattr(self, name) for name in names if getattr(self, name) != getattr(usual, name)}
+        parts: list[tuple[Any, Any]] = [(self, usual), (self.format, usual.format)]
+        return [
+            field.name
+            for ours, theirs in parts
+            for field in fields(ours)
+            if field.name not in (*VOTES, "format")
+            and getattr(ours, field.name) != getattr(theirs, field.name)
+        ]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,9 +71,9 @@ class Evaluate:
 
     The classifiers learn from the rows of --data and are tested on those of --test, or on the part that is
     held out of --data. A training on the same data with the same --held-out has left out the same rows, so
-    that `tammes evaluate runs/mine` measures on what the run has not seen. All
-    graphs of --data are classified, each by a classifier that learns from the other folds. So are all rows
-    if --outcome or --ordinal names columns of outcomes, which are then measured in place of labels.
+    that `tammes evaluate runs/mine` measures on what the run has not seen. All graphs of --data are
+    classified, each by a classifier that learns from the other folds. So are all rows if --outcome or
+    --ordinal names columns of outcomes, which are then measured in place of labels.
 
     tammes evaluate runs/mine --data FOLDER --test FOLDER --protocol linear finetune few-shot robustness
 
@@ -135,8 +141,8 @@ class Evaluate:
         check_integer("--repeats", self.repeats)
         check_seed("--seed", self.seed)
         self._check_protocols()
-        if not self.source.data and self.source.choice:
-            options = ", ".join(f"--{name.replace('_', '-')}" for name in self.source.choice)
+        if not self.source.data and self.source.chosen:
+            options = ", ".join(f"--{name.replace('_', '-')}" for name in self.source.chosen)
             raise ValueError(f"{options} without --data: name the data too, or measure on those of the run")
         if self.outcomes is not None and not self.outcome and not self.ordinal:
             raise ValueError(
