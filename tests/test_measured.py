@@ -119,7 +119,7 @@ RECORDS = (
     ("features.md", "| method | step, ms", "2026-11-27-features-classification-avx2.md"),
     ("geometry.md", "| points | angle | best", "2026-11-27-packings-avx2.md"),
     ("latent.md", "|  | milliseconds | times ours", "2026-11-27-latent-avx2.md"),
-    ("masked.md", "| method | step, ms", "2026-11-27-masked-avx2.md"),
+    ("masked.md", "| method | step, ms", "2026-11-28-masked-avx512.md"),
     ("text.md", "| way | forward, ms", "2026-11-27-sentences-avx2.md"),
     ("training.md", "| head | seed | accuracy", "2026-11-28-heads-avx512.md"),
 )

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
+from torch.nn.functional import linear
 
 from tammes.checks import check_integer, check_multiple
 from tammes.encoders.attention import Block
@@ -72,13 +73,17 @@ class Decoder(nn.Module):
             mask: which patches are visible.
             noise: level of each image's noise; None where the decoder is not told.
         """
-        places = mask.visible[..., None].expand_as(tokens)
-        every = self.hidden_token.to(tokens.dtype).expand(len(tokens), mask.patches, -1)
-        every = every.scatter(1, places, tokens)
+        # E is linear: what all hidden patches and all patches of an image share goes through it once.
+        visible = self.embedding(tokens)
+        hidden = linear(self.hidden_token.to(tokens.dtype), self.embedding.weight, self.embedding.bias)
+        places = mask.visible[..., None].expand_as(visible)
+        every = hidden.to(visible.dtype).expand(len(tokens), mask.patches, -1).scatter(1, places, visible)
+        every = every + self.position
         if noise is not None:
             assert self.noise_level is not None
-            every = every + self.noise_level(waves(noise).to(every.dtype))[:, None]
-        return self.pixels(self.norm(self.blocks(self.embedding(every) + self.position)))
+            told = self.noise_level(waves(noise).to(tokens.dtype))
+            every = every + linear(told, self.embedding.weight)[:, None]
+        return self.pixels(self.norm(self.blocks(every)))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -2,7 +2,7 @@
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 import torch
@@ -110,9 +110,7 @@ class Adam(Optimizer):
         self, parameters: Iterable[nn.Parameter], *, undecayed: Iterable[nn.Parameter] = ()
     ) -> torch.optim.Adam:
         given, others = list(parameters), list(undecayed)
-        optimizer = torch.optim.Adam(
-            given, lr=self.learning_rate, weight_decay=self.weight_decay, fused=fused([*given, *others])
-        )
+        optimizer = torch.optim.Adam(given, lr=self.learning_rate, weight_decay=self.weight_decay, fused=True)
         if others:
             optimizer.add_param_group({"params": others, "weight_decay": 0.0})
         return optimizer
@@ -168,15 +166,4 @@ class AdamW(Optimizer):
             {"params": others, "weight_decay": 0.0},
         ]
         groups = [group for group in groups if group["params"]]
-        is_fused = fused([*given, *undecayed])
-        return torch.optim.AdamW(groups, lr=self.learning_rate, betas=self.betas, fused=is_fused)
-
-
-def fused(parameters: Sequence[nn.Parameter]) -> bool | None:
-    """Return whether torch is to change all weights in a few kernels; None, off a GPU, for its own choice.
-
-    Example:
-        >>> fused([nn.Parameter(torch.zeros(1))]) is None
-        True
-    """
-    return True if all(each.is_cuda for each in parameters) else None
+        return torch.optim.AdamW(groups, lr=self.learning_rate, betas=self.betas, fused=True)
