@@ -133,7 +133,7 @@ def grouped_dots(
     groups = list(next(iter(ours.values())))
     figure, axes = canvas(width=width or 1.6 + 1.1 * len(groups), height=2.9)
     for index, (method, errors) in enumerate(ours.items()):
-        shift = 0.16 * (index - (len(ours) - 1) / 2)
+        shift = min(0.16, 0.8 / len(ours)) * (index - (len(ours) - 1) / 2)  # groups stay apart
         place = {group: number + shift for number, group in enumerate(groups)}
         least = FLOOR if logarithmic else -math.inf
         ends = [[max(end, least) for end in _ends(errors[group])] for group in groups]
@@ -141,7 +141,8 @@ def grouped_dots(
         color = objective_color(index)
         axes.vlines(list(place.values()), low, high, color=color, linewidth=1.4)
         axes.plot(list(place.values()), middle, "o", color=color, markersize=5, label=method)
-        known = {place[group]: error for group, error in paper.get(method, {}).items() if group in place}
+        rings = paper.get(method, {})
+        known = {place[group]: max(error, least) for group, error in rings.items() if group in place}
         axes.plot(list(known), list(known.values()), "o", mfc="none", mec=INK, markersize=6.5)
     if logarithmic:
         axes.set_yscale("log")

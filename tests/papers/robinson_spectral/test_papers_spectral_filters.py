@@ -1,43 +1,36 @@
-"""Spectral filters on a small grid: invariances of the networks, and what the entry writes."""
+"""Spectral filters on a small grid: what the entry writes, and what it says of its errors."""
 
 from __future__ import annotations
 
 import csv
-from collections.abc import Callable
+import json
+from collections import Counter
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
-import torch
 
-from tammes.data.filter_images import FILTERS, filter_images
+from tammes.data.filter_images import FILTERS
 from tammes.papers.figures import FLOOR, grouped_dots
-from tammes.papers.robinson_spectral import SPECTRAL_FILTERS
-from tammes.papers.robinson_spectral.filter_networks import (
+from tammes.papers.robinson_spectral import SPECTRAL_FILTERS, filters
+from tammes.papers.robinson_spectral.filter_findings import CONSTANT, UNTRAINED, findings
+from tammes.papers.robinson_spectral.filter_rows import (
     ARMA,
     BASISNET,
+    BERNNET,
     BUILD,
+    FEW,
     GPR,
+    OURS,
+    PAPER,
     SIGNNET,
-    GeneralizedPageRank,
-    Grid,
-    Spectral,
-    propagation,
+    TRANSFORMER_SIGNNET,
 )
-from tammes.papers.robinson_spectral.filters import (
-    CONSTANT,
-    UNTRAINED,
-    FilterRun,
-    FilterScore,
-    cells,
-    decomposed,
-    errors_by_method,
-    findings,
-    measure,
-)
-from tammes.spectral import Eigenpairs, SignNet
+from tammes.papers.robinson_spectral.filters import FilterRun, FilterScore, cells, errors_by_method
+from tammes.papers.study import Results
 
 pytest.importorskip("torch_geometric")
-SIDE = 6
+KEPT = Path(__file__).parents[3] / "benchmarks/results/studies/spectral-filters"
 
 
 @pytest.fixture
@@ -45,17 +38,12 @@ def data(image_folder: Path) -> Path:
     return image_folder
 
 
-@pytest.fixture
-def grid(data: Path) -> Grid:
-    return decomposed(filter_images(data))
-
-
 def test_the_entry_writes_a_table_a_figure_and_a_page(data: Path, tmp_path: Path) -> None:
     entry, out = SPECTRAL_FILTERS, tmp_path / "out"
     entry.reproduce(out, budget=0.0005, seed=0, data=data)
     with (out / "table.csv").open() as file:
         rows = list(csv.DictReader(file))
-    controls = [CONSTANT, *UNTRAINED.values()]
+    controls = [CONSTANT, UNTRAINED[SIGNNET], UNTRAINED[BASISNET]]
     assert [row["method"] for row in rows] == [*controls, SIGNNET, BASISNET] + 4 * [GPR] + 4 * [ARMA]
     assert [row["steps"] for row in rows] == 3 * ["0"] + 10 * ["20"]
     assert all(float(row[name]) > 0 for row in rows for name in FILTERS)
@@ -63,92 +51,43 @@ def test_the_entry_writes_a_table_a_figure_and_a_page(data: Path, tmp_path: Path
     assert "tammes reproduce spectral-filters --data images --budget 0.0005 --seed 0" in page
     assert "(0.369, deviation 0.460)" in page
     assert "one seed: no verdict" in page
+    assert "Not measured: GCN, GAT, ChebNet, BernNet, Transformer," in page
     assert "8 in 10 comparisons; not of high, 0.086 (deviation 0.405) against 0.012 of GPR-GNN" in page
     before = (out / "table.csv").read_bytes()
     entry.reproduce(out, budget=0.0005, seed=0, data=data)
     assert (out / "table.csv").read_bytes() == before
 
 
-def test_networks_on_eigenvectors_can_be_filters(data: Path) -> None:
-    images = filter_images(data)
-    grid = decomposed(images)
-    for method in (SIGNNET, BASISNET):
-        cell = FilterRun(image=0, method=method, setting="one", steps=150)
-        first, again = (measure(cell, images=images, grid=grid) for _ in range(2))
-        assert first.band == again.band
-        assert max(vars(first)[name] for name in FILTERS) < 0.05, method
+def test_a_larger_budget_measures_all_rows(
+    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(filters, "STEPS", 20)
+    out = tmp_path / "out"
+    SPECTRAL_FILTERS.reproduce(out, budget=filters.ALL_ROWS, seed=0, data=data)
+    with (out / "table.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    settings = Counter(row["method"] for row in rows)
+    assert settings.keys() == {CONSTANT, *UNTRAINED.values(), *PAPER}
+    assert {settings[method] for method in PAPER if method not in OURS} == {4}
+    assert {settings[method] for method in settings if method not in PAPER or method in OURS} == {1}
+    assert {row["steps"] for row in rows} == {"0", "2"}
+    assert all(float(row[name]) > 0 for row in rows for name in FILTERS)
+    page = (out / "report.html").read_text()
+    assert "Errors of all rows" in page
+    assert "None is missing." in page
+    # The table's numbers, and what of the text they do not bear out.
+    assert "(3.092, deviation 5.110)" in page
+    assert "7 in 8 comparisons; not of comb, 0.093 (deviation 0.641) of Transformer SignNet against" in page
+    assert "with a Transformer, says so of 7 in 10 comparisons; not of low, 0.079 (deviation 0.471)" in page
 
 
-def test_signs_and_bases_are_not_seen(grid: Grid) -> None:
-    # Two eigenvectors of one eigenvalue are turned into each other, and all others change their signs.
-    values = grid.pairs.values[0]
-    pair = int((values.diff() < 1e-6).nonzero()[0, 0])
-    changed = -grid.pairs.vectors
-    turn = torch.tensor([[0.6, -0.8], [0.8, 0.6]])
-    changed[:, pair : pair + 2] = changed[:, pair : pair + 2] @ turn
-    signal = torch.rand(SIDE**2, 1, generator=torch.Generator().manual_seed(0))
-    for method, vectors in ((SIGNNET, -grid.pairs.vectors), (BASISNET, changed)):
-        other = Grid(
-            edges=grid.edges,
-            pairs=Eigenpairs(vectors=vectors, values=grid.pairs.values),
-            multiplicities=grid.multiplicities,
-        )
-        found = []
-        for each in (grid, other):
-            torch.manual_seed(0)
-            found.append(BUILD[method]["one"](each)(signal))
-        torch.testing.assert_close(found[1], found[0], atol=1e-5, rtol=1e-5)
-
-
-def test_the_baseline_is_a_polynomial(grid: Grid) -> None:
-    adjacency = torch.eye(SIDE**2)
-    adjacency[grid.edges[0], grid.edges[1]] = 1
-    root = adjacency.sum(1).rsqrt()
-    dense = root[:, None] * adjacency * root
-    x = torch.rand(SIDE**2, 2)
-    torch.testing.assert_close(propagation(grid.edges, SIDE**2) @ x, dense @ x)
-    network = GeneralizedPageRank(grid, width=3, layers=2, steps=2)
-    h = x[:, :1]
-    for linear in network.linear:
-        h = linear(h).relu()
-    g = network.gamma
-    expected = network.last(g[0] * h + g[1] * dense @ h + g[2] * dense @ (dense @ h))
-    torch.testing.assert_close(network(x[:, :1]), expected)
-
-
-def test_no_network_has_more_parameters_a_filter_than_the_paper_allows() -> None:
-    nodes = 1024
-    path = torch.stack([torch.arange(nodes - 1), torch.arange(1, nodes)])
-    large = Grid(
-        edges=torch.cat([path, path.flip(0)], dim=1),
-        pairs=Eigenpairs(vectors=torch.zeros(nodes, nodes), values=torch.zeros(1, nodes)),
-        multiplicities=(1, 2, 32),
-    )
-    for method, settings in BUILD.items():
-        for setting, build in settings.items():
-            network = build(large)
-            count = sum(parameter.numel() for parameter in network.parameters())
-            if method in (
-                SIGNNET,
-                BASISNET,
-            ):  # without the heads of other filters
-                own = count - sum(each.numel() for each in network.heads[1:].parameters())
-            else:
-                own = count / len(FILTERS)
-            assert own <= 50_000, (method, setting)
-
-
-def test_phi_wants_eigenvalues_and_one_feature(grid: Grid) -> None:
-    network = SignNet(dim=4, phi=Spectral(width=2))
-    with pytest.raises(ValueError, match="expected an eigenvector, its eigenvalue and one feature, got 2"):
-        network(None, grid.edges, None, grid.pairs.vectors, grid.pairs.values)
-
-
-def scored(error: Callable[[FilterRun], float], *, seeds: int) -> dict[FilterRun, FilterScore]:
+def scored(
+    error: Callable[[FilterRun], float], *, seeds: int, methods: Sequence[str] = FEW
+) -> dict[FilterRun, FilterScore]:
     """Return scores whose errors are alike for all filters."""
     return {
         cell: FilterScore(**dict.fromkeys(FILTERS, error(cell)), parameters=1, seconds=1.0)
-        for cell in cells(range(seeds), images=3, steps=5)
+        for cell in cells(range(seeds), images=3, steps=5, methods=methods)
     }
 
 
@@ -181,6 +120,65 @@ def test_verdicts_follow_from_images_and_controls(
     assert findings(errors_by_method(results))[0].verdict.startswith(verdict)
 
 
+@pytest.mark.parametrize(
+    ("bernnet", "signnet", "verdict"),
+    [(0.3, 0.1, "yes"), (0.01, 0.1, "no"), (0.3, 0.301, "not resolved"), (0.3, 2.0, "no verdict")],
+)
+def test_networks_on_eigenvectors_are_set_against_the_closest_of_all_others(
+    bernnet: float, signnet: float, verdict: str
+) -> None:
+    def error(cell: FilterRun) -> float:
+        if cell.method == CONSTANT or cell.method in UNTRAINED.values():
+            return 1.0 + 0.01 * cell.seed
+        ours = 0.1 if cell.method in OURS else 0.5
+        return {BERNNET: bernnet, TRANSFORMER_SIGNNET: signnet}.get(cell.method, ours) * (
+            1 + 0.01 * (cell.seed if cell.method in OURS else 2 - cell.seed)
+        )
+
+    found = findings(errors_by_method(scored(error, seeds=3, methods=tuple(BUILD))))
+    assert len(found) == 6
+    against_all = found[-2]
+    assert against_all.verdict.startswith(verdict)
+    assert [effect.name for effect in against_all.effects[:2]] == [
+        "rejection, SignNet below BernNet, the closest",
+        "rejection, BasisNet below BernNet, the closest",
+    ]
+    assert len(against_all.effects) == len(against_all.controls) == 8
+
+
+def test_rows_that_are_not_measured_are_named() -> None:
+    *stated, rows = findings(errors_by_method(scored(lambda cell: 0.5, seeds=3)))
+    assert len(stated) == 2
+    assert (
+        "Measured: GPR-GNN, ARMA, DeepSets SignNet, DeepSets BasisNet. Not measured: GCN, GAT," in rows.ours
+    )
+    missing = rows.ours.partition("Not measured")[2]
+    assert all(method in missing for method in PAPER if method not in FEW)
+    assert rows.verdict == "–"
+
+
+def test_the_kept_table_gives_the_kept_findings() -> None:
+    known = Results(KEPT / "table.csv", FilterRun, FilterScore).known
+    kept = json.loads((KEPT / "findings.json").read_text(encoding="utf-8"))
+    found = findings(errors_by_method(known))
+    assert [(each.paper, each.ours, each.verdict) for each in found] == [
+        (each["paper"], each["ours"], each["verdict"]) for each in kept
+    ]
+    for mine, theirs in zip(found, kept, strict=True):
+        for kind in ("effects", "controls"):
+            effects = {each["name"]: each["text"] for each in theirs[kind]}
+            assert {each.name: each.text for each in getattr(mine, kind)} == effects
+
+
+def test_the_kept_study_is_the_one_that_its_budget_runs() -> None:
+    kept = json.loads((KEPT / "study.json").read_text(encoding="utf-8"))
+    assert float(kept["budget"]) < filters.ALL_ROWS
+    cells_now = cells(range(4, 50), images=50, steps=100, methods=FEW)
+    assert set(cells_now) == Results(KEPT / "table.csv", FilterRun, FilterScore).known.keys()
+    searched = "; ".join(f"{method}: {', '.join(BUILD[method])}" for method in FEW)
+    assert kept["searched"] == f"{searched}; chosen on images of the other seeds"
+
+
 def test_more_seeds_than_images_are_refused(data: Path, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="at most 3 seeds, one for each image, got 4"):
         SPECTRAL_FILTERS.reproduce(tmp_path / "out", budget=0.001, seed=0, seeds=4, data=data)
@@ -191,3 +189,12 @@ def test_small_errors_are_drawn_at_the_floor() -> None:
     ours, paper = figure.axes[0].lines
     assert ours.get_ydata().tolist() == [FLOOR, 0.1]
     assert paper.get_ydata().tolist() == [0.2]
+    figure = grouped_dots({"a": {"low": 0.1}}, {"a": {"low": 0.0}}, label="error")  # a table's 0.000
+    assert figure.axes[0].lines[1].get_ydata().tolist() == [FLOOR]
+
+
+def test_many_methods_stay_within_their_group() -> None:
+    errors = {"low": 0.1, "high": 0.2}
+    figure = grouped_dots(dict.fromkeys("abcdefghijklm", errors), {}, label="error")
+    places = [line.get_xdata().tolist() for line in figure.axes[0].lines if len(line.get_xdata())]
+    assert max(low for low, _ in places) < min(high for _, high in places)

@@ -1,4 +1,4 @@
-"""Networks that learn a spectral filter from one image: on eigenvectors, or by polynomials of a graph.
+"""SignNet and BasisNet that learn spectral filters from one image, with the set networks behind them.
 
 Robinson (2023), sections E.10.3 and E.11.3.
 """
@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -29,9 +28,10 @@ from tammes.spectral import (
     SignNet,
 )
 
-SIGNNET, BASISNET, GPR, ARMA = "SignNet", "BasisNet", "GPR-GNN", "ARMA"
 ENCODING = 32
 """Channels of a node's encoding."""
+HEADS = 4
+"""Heads of every attention."""
 SCALE = 6.0
 """Factor of the image in phi: its thousand projections are small, and Adam's steps are not."""
 SLOWER = 0.03
@@ -73,21 +73,53 @@ class SetHead(nn.Module):
         return nodes
 
 
-class OnEigenvectors(nn.Module):
-    """Encodings of the nodes from eigenvectors and image, then set layers; the edges are not used.
+class NodeTransformer(nn.Module):
+    """A linear map, transformer layers on the set of all nodes, and a linear map to one number for each node.
 
-    All filters share the encoding, which is most of the work; each has separate set layers.
+    Args:
+        inputs: channels of a node.
+        width: channels of the layers, a multiple of the heads.
+        layers: number of transformer layers.
+
+    Source: Vaswani et al., Attention Is All You Need, 2017, with ReLU, no dropout, and normalization before
+    each part, as in the published code of the thesis.
+    """
+
+    def __init__(self, inputs: int, *, width: int, layers: int) -> None:
+        super().__init__()
+        self.first = nn.Linear(inputs, width)
+        self.layers = nn.ModuleList(
+            nn.TransformerEncoderLayer(
+                width, HEADS, dim_feedforward=width, dropout=0.0, batch_first=True, norm_first=True
+            )
+            for _ in range(layers)
+        )
+        self.last = nn.Linear(width, 1)
+
+    @override
+    def forward(self, nodes: Float[Tensor, "n inputs"]) -> Float[Tensor, "n 1"]:
+        nodes = self.first(nodes)[None]  # (1, n, width): one set
+        for layer in self.layers:
+            nodes = layer(nodes)
+        return self.last(nodes[0])
+
+
+class OnEigenvectors(nn.Module):
+    """Encodings of the nodes from eigenvectors and image, then a set network; the edges are not used.
+
+    All filters share the encoding, which is most of the work; each has a separate set network.
 
     Args:
         encoding: SignNet or BasisNet with the image as a feature.
         grid: graph and its eigenpairs.
+        head: constructor of a set network from the image and `ENCODING` further channels of a node.
     """
 
-    def __init__(self, encoding: SignNet | BasisNet, grid: Grid) -> None:
+    def __init__(self, encoding: SignNet | BasisNet, grid: Grid, head: Callable[[int], nn.Module]) -> None:
         super().__init__()
         self.encoding: SignNet | BasisNet = encoding
         self._grid = grid
-        self.heads = nn.ModuleList(SetHead(1 + ENCODING) for _ in FILTERS)
+        self.heads = nn.ModuleList(head(1 + ENCODING) for _ in FILTERS)
 
     @override
     def forward(self, signal: Float[Tensor, "n 1"]) -> Float[Tensor, "n filters"]:
@@ -101,22 +133,6 @@ class OnEigenvectors(nn.Module):
         fast = [*self.encoding.rho.parameters(), *self.heads.parameters()]
         slow = [each for name, each in self.encoding.named_parameters() if not name.startswith("rho.")]
         return [{"params": fast}, {"params": slow, "lr": SLOWER * learning_rate}]
-
-
-class OnEdges(nn.Module):
-    """One network for each filter, without shared weights."""
-
-    def __init__(self, network: Callable[[], nn.Module]) -> None:
-        super().__init__()
-        self.networks = nn.ModuleList(network() for _ in FILTERS)
-
-    @override
-    def forward(self, signal: Float[Tensor, "n 1"]) -> Float[Tensor, "n filters"]:
-        return torch.cat([network(signal) for network in self.networks], dim=1)
-
-    def rates(self, learning_rate: float) -> list[dict[str, Any]]:
-        """Return the parameters in one group of an optimizer."""
-        return [{"params": list(self.parameters())}]
 
 
 class Spectral(Phi):
@@ -155,84 +171,19 @@ class Spectral(Phi):
         return product[:, None, None].expand(-1, 2, 1)
 
 
-def propagation(edges: Int64[Tensor, "2 e"], nodes: int) -> Float[Tensor, "n n"]:
-    """Return P = D^{-1/2} (A + 1) D^{-1/2} as a sparse matrix, with the degrees D of A + 1.
-
-    Both baselines are polynomials of it.
-    """
-    loops = torch.arange(nodes)
-    ends = torch.cat([edges, torch.stack([loops, loops])], dim=1)
-    root = torch.bincount(ends[0], minlength=nodes).float().rsqrt()
-    values = root[ends[0]] * root[ends[1]]
-    return torch.sparse_coo_tensor(ends, values, (nodes, nodes), check_invariants=True).coalesce()
-
-
-class GeneralizedPageRank(nn.Module):
-    """GPR-GNN: sum_{k <= steps} gamma_k P^k MLP(x), then a linear map; gamma is learned.
-
-    Source: Chien et al., Adaptive Universal Generalized PageRank Graph Neural Network, 2021, eq. 1.
-    """
-
-    def __init__(self, grid: Grid, *, width: int, layers: int, steps: int = 10) -> None:
-        super().__init__()
-        widths = [1, *[width] * layers]
-        self.linear = nn.ModuleList(nn.Linear(*pair) for pair in pairwise(widths))
-        bound = (3 / (steps + 1)) ** 0.5
-        start = torch.empty(steps + 1).uniform_(-bound, bound)
-        self.gamma = nn.Parameter(start / start.abs().sum())
-        self._propagation = propagation(grid.edges, len(grid.pairs.vectors))
-        self.last = nn.Linear(width, 1)
-
-    @override
-    def forward(self, x: Float[Tensor, "n 1"]) -> Float[Tensor, "n 1"]:
-        for linear in self.linear:
-            x = linear(x).relu()
-        total = self.gamma[0] * x
-        for gamma in self.gamma[1:]:
-            x = torch.sparse.mm(self._propagation, x)
-            total = total + gamma * x
-        return self.last(total)
-
-
-class Arma(nn.Module):
-    """torch_geometric's ARMA convolutions, each with ReLU, then a linear map.
-
-    Source: Bianchi et al., Graph Neural Networks with Convolutional ARMA Filters, 2021.
-    """
-
-    def __init__(self, grid: Grid, *, width: int, layers: int) -> None:
-        try:
-            from torch_geometric.nn import ARMAConv
-        except ImportError as error:
-            raise ImportError(
-                'ARMA convolutions need torch_geometric: pip install "tammes[graphs]"'
-            ) from error
-        super().__init__()
-        widths = [1, *[width] * layers]
-        self.convolutions = nn.ModuleList(
-            ARMAConv(*pair, num_stacks=1, num_layers=1) for pair in pairwise(widths)
-        )
-        self._edges = grid.edges
-        self.last = nn.Linear(width, 1)
-
-    @override
-    def forward(self, x: Float[Tensor, "n 1"]) -> Float[Tensor, "n 1"]:
-        for convolution in self.convolutions:
-            x = convolution(x, self._edges).relu()
-        return self.last(x)
-
-
-def _signnet(grid: Grid) -> OnEigenvectors:
-    signnet = SignNet(
+def signnet(head: Callable[[int], nn.Module], grid: Grid) -> OnEigenvectors:
+    """Return a SignNet with `Spectral` as phi, and a head for each filter."""
+    network = SignNet(
         dim=ENCODING,
         phi=Spectral(width=2),
         rho=ConcatenatedConfig(eigenvectors=grid.pairs.vectors.shape[1], layers=1),
         features=1,
     )
-    return OnEigenvectors(signnet, grid)
+    return OnEigenvectors(network, grid, head)
 
 
-def _basisnet(grid: Grid) -> OnEigenvectors:
+def basisnet(head: Callable[[int], nn.Module], grid: Grid) -> OnEigenvectors:
+    """Return a BasisNet that starts as the projection of the image, and a head for each filter."""
     network = BasisNet(
         dim=ENCODING,
         ign=IGNConfig(vector=(1,)),
@@ -249,28 +200,4 @@ def _basisnet(grid: Grid) -> OnEigenvectors:
         for weight in ign.parameters():
             nn.init.zeros_(weight)
         ign.features.vectors.data[:, 1] = 1.0
-    return OnEigenvectors(network, grid)
-
-
-def _polynomial(network: type[GeneralizedPageRank | Arma], width: int, layers: int, grid: Grid) -> OnEdges:
-    return OnEdges(lambda: network(grid, width=width, layers=layers))
-
-
-BUILD: dict[str, dict[str, Callable[[Grid], OnEigenvectors | OnEdges]]] = {
-    SIGNNET: {"one": _signnet},
-    BASISNET: {"one": _basisnet},
-    GPR: {
-        f"{layers} layers of {width}": partial(_polynomial, GeneralizedPageRank, width, layers)
-        for layers in (2, 4)
-        for width in (32, 128)
-    },
-    ARMA: {
-        f"{layers} layers of {width}": partial(_polynomial, Arma, width, layers)
-        for layers in (2, 4)
-        for width in (32, 70)
-    },
-}
-"""Constructors by method and setting; each network has at most 50,000 parameters for each filter.
-
-The baselines have the paper's four settings.
-"""
+    return OnEigenvectors(network, grid, head)
