@@ -7,7 +7,8 @@ SPECTRAL_FILTERS = Entry(
     statement="Without message passing, SignNet and BasisNet learn spectral graph convolutions. They beat "
     "the spectral networks GPR-GNN and ARMA on all five filters, says the text; Table E.6 says so but for "
     "SignNet with DeepSets on the high-pass filter, and BasisNet with a Transformer on the low- and "
-    "high-pass filters.",
+    "high-pass filters. They outperform all other methods on the band-rejection and comb filters, says the "
+    "text; Table E.6 says so but for SignNet with a Transformer on the comb filter.",
     source="Robinson (2023), section E.10.3, Table E.6",
     data="the folder of the 50 images on a grid of 32 by 32 (a .mat file) and of their targets "
     "(labels/y_low.npy and others)",
