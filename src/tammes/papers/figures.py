@@ -174,7 +174,7 @@ def small_multiples(
     """
     columns = min(columns, len(panels))
     rows = math.ceil(len(panels) / columns)
-    figure = Figure(figsize=(0.8 + 2.3 * columns, 0.4 + 2.1 * rows), layout="constrained")
+    figure = Figure(figsize=(0.8 + 2.3 * columns, 0.5 + 2.1 * rows), layout="constrained")
     figure.patch.set_alpha(0)
     grid = figure.subplots(rows, columns, sharey=True, squeeze=False)
     methods = list(dict.fromkeys(name for series in panels.values() for name in series))
@@ -184,11 +184,10 @@ def small_multiples(
         axes.axhline(0, color=MUTED, linewidth=0.6)
         values = sorted({value for numbers in series.values() for value in numbers})
         for method, numbers in series.items():
-            index = methods.index(method)
-            shift = 0.14 * (index - (len(methods) - 1) / 2)
+            shift = 0.14 * (list(series).index(method) - (len(series) - 1) / 2)
             places = [values.index(value) + shift for value in numbers]
             low, middle, high = zip(*map(_ends, numbers.values()), strict=True)
-            color = objective_color(index)
+            color = objective_color(methods.index(method))
             axes.vlines(places, low, high, color=color, linewidth=1.4)
             (shown[method],) = axes.plot(places, middle, "o-", color=color, linewidth=0.8, markersize=4)
         axes.set_xticks(range(len(values)), [f"{value:,g}" for value in values])
@@ -196,8 +195,7 @@ def small_multiples(
         axes.set_xlabel(setting)
     for axes in list(grid.flat)[len(panels) :]:
         axes.set_visible(False)
-    for axes in grid[:, 0]:
-        axes.set_ylabel(up)
+    figure.supylabel(up, fontsize=TEXT, color=INK)
     figure.legend(
         shown.values(),
         shown,

@@ -59,6 +59,10 @@ class Axis:
         """Return the name of an arm."""
         return objective if value == self.usual else self.pattern.format(objective, value)
 
+    def words(self, value: float) -> str:
+        """Return the value with the name of the setting, as the arms have it ("width 8")."""
+        return self.pattern.format("", value).removeprefix(", ")
+
     def simclr(self, value: float) -> str:
         """Return the arm of SimCLR that those at a value are compared with."""
         return self.arm(SIMCLR, value) if self.of_simclr else SIMCLR

@@ -84,8 +84,7 @@ def _everywhere(arms: ImageArms, axis: Axis, name: str, words: str) -> Finding:
         ours=f"Readout over SimCLR{' at the same value' if axis.of_simclr else ''}, in points; "
         f"{_turns(gains_along(arms, axis, name))}:",
         effects=tuple(
-            arms.points(f"{axis.name} {value:,g}", axis.arm(name, value), axis.simclr(value))
-            for value in axis.values
+            arms.points(axis.words(value), axis.arm(name, value), axis.simclr(value)) for value in axis.values
         ),
         controls=_learned(arms, axis, (name,), axis.values),
     )
