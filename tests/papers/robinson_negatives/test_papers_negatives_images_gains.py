@@ -165,6 +165,18 @@ def test_the_figure_has_a_panel_for_each_measured_setting() -> None:
     assert gains_figures(replace(arms, runs=tables)) == []
 
 
+def test_the_page_has_the_new_arms_in_its_table_and_not_among_the_gains_at_the_usual_setting() -> None:
+    before, now = (images.page([scored({}, varied=varied)], SMALL) for varied in (False, True))
+    rows = {row[0]: row[1] for row in now.numbers.rows}
+    assert rows[f"noise, {HCL_OT}, width 8"] == "temperature 0.5, epsilon 0.3, class prior 0.01"
+    assert rows[f"noise, {HCL_OT}, exponential cost, kappa 2"] == rows[f"noise, {HCL_OT}, width 8"]
+    assert list(rows)[: len(before.numbers.rows)] == [row[0] for row in before.numbers.rows]
+    arms_before, arms_now = (
+        [tick.get_text() for tick in each.overview.axes[0].get_yticklabels()] for each in (before, now)
+    )
+    assert arms_now == arms_before
+
+
 def test_the_new_arms_come_after_those_of_all_sets_and_complete_a_table_of_before(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -35,7 +35,7 @@ FEW_CLASSES = (10, 30)
 RESNET_9, WIDTHS = "ResNet-9, width {}", (8, 16, 32)
 """Name of the small encoder, and its widths."""
 EXPONENTIAL_HCL_OT = "HCL-OT, exponential cost, kappa {:g}"
-"""HCL-OT with the exponential cost, by its kappa: a name, since a run has no kappa of its own."""
+"""HCL-OT with the exponential cost, by kappa. The name holds it, since the columns of a run do not."""
 
 
 @dataclass(frozen=True, kw_only=True)
