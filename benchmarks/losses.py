@@ -7,6 +7,8 @@ does not do so twice.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import torch
 from torch import Tensor
 from torch.nn.functional import cross_entropy, normalize
@@ -15,8 +17,9 @@ import compilers
 import libraries
 from method import BETA, CLASS_PRIOR, TEMPERATURE, LossMethod, Task, by_autograd, loss_task
 from products import products_alone
-from tammes import recipes
+from tammes import Objective, recipes
 from tammes.pairs import Pairs
+from tammes.reduce import Dense
 
 
 def nt_xent_cross_entropy(a: Tensor, b: Tensor) -> Tensor:
@@ -96,9 +99,16 @@ def nt_xent() -> Task:
                 needs="sentence_transformers",
             ),
         ),
+        also_ours=(compiled_whole(recipes.simclr(temperature=TEMPERATURE)),),
         references=(products_alone(),),
         products=2.0,
     )
+
+
+def compiled_whole(objective: Objective) -> LossMethod:
+    """Return an objective that `torch.compile` makes a part of its graph, S in memory."""
+    whole = replace(objective, engine=Dense())
+    return LossMethod(name="tammes, compiled whole", step=compilers.compiled(whole), limit=8192)
 
 
 def one_way() -> Task:
@@ -147,6 +157,7 @@ def hcl() -> Task:
         key="hcl",
         title="HCL with debiasing",
         ours=LossMethod(name="tammes, hcl", step=by_autograd(objective)),
+        also_ours=(compiled_whole(objective),),
         peers=(
             LossMethod(name="dense formula", step=by_autograd(hcl_dense), limit=4096),
             LossMethod(

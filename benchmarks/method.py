@@ -142,6 +142,7 @@ def loss_task(
     ours: LossMethod,
     peers: tuple[LossMethod, ...],
     products: float | None,
+    also_ours: tuple[LossMethod, ...] = (),
     references: tuple[Method, ...] = (),
 ) -> Task:
     """Return a task whose methods compute one loss, which is checked in value and gradient."""
@@ -150,12 +151,13 @@ def loss_task(
         return Method(name=one.name, prepare=training(one.step), limit=one.limit, needs=one.needs)
 
     def agree(size: Size) -> None:
-        assert_same_loss({one.name: one.step for one in (ours, *peers) if method(one).runs(size)}, size)
+        every = (ours, *also_ours, *peers)
+        assert_same_loss({one.name: one.step for one in every if method(one).runs(size)}, size)
 
     return Task(
         key=key,
         title=f"{title}, forward and backward",
-        ours=(method(ours),),
+        ours=tuple(method(one) for one in (ours, *also_ours)),
         peers=tuple(method(peer) for peer in peers),
         references=references,
         products=products,

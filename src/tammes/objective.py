@@ -151,7 +151,7 @@ class Objective:
                 negatives all have a weight of zero.
         """
         if torch.compiler.is_compiling():
-            from tammes.uncompiled import evaluate
+            from tammes.compiled import evaluate
 
             return evaluate(
                 self,

@@ -1,4 +1,4 @@
-"""Figures that several entries draw: dots beside the paper's numbers, and curves with bands."""
+"""Figures that several entries draw: dots beside the paper's numbers, curves with bands, small multiples."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -7,7 +7,7 @@ from textwrap import fill
 from matplotlib.figure import Figure
 
 from tammes.estimate import Estimate
-from tammes.report.figures.canvas import TEXT, canvas
+from tammes.report.figures.canvas import TEXT, canvas, quiet
 from tammes.report.figures.curves import label_ends
 from tammes.report.palette import INK, MUTED, objective_color
 
@@ -153,6 +153,59 @@ def grouped_dots(
         axes.legend(
             fontsize=TEXT, frameon=False, loc="center left", bbox_to_anchor=(1.0, 0.5), labelcolor=MUTED
         )
+    return figure
+
+
+def small_multiples(
+    panels: Mapping[str, Mapping[str, Mapping[float, Number]]], *, up: str, columns: int = 3
+) -> Figure:
+    """Draw a panel for each setting, on one vertical axis with a line at zero, and a color for each method.
+
+    The values of a setting stand at equal distances. A line through a dot is its 95 % interval.
+
+    Args:
+        panels: numbers by setting, method and value; methods and values may be missing.
+        up: name of the vertical axis.
+        columns: largest number of panels in a row.
+
+    Example:
+        >>> drawn = small_multiples({"width": {"a": {8: 0.5, 16: 0.6}}}, up="gain")
+        >>> drawn.axes[0].get_xlabel()
+        'width'
+    """
+    columns = min(columns, len(panels))
+    rows = math.ceil(len(panels) / columns)
+    figure = Figure(figsize=(0.8 + 2.3 * columns, 0.5 + 2.1 * rows), layout="constrained")
+    figure.patch.set_alpha(0)
+    grid = figure.subplots(rows, columns, sharey=True, squeeze=False)
+    methods = list(dict.fromkeys(name for series in panels.values() for name in series))
+    shown = {}
+    for axes, (setting, series) in zip(grid.flat, panels.items(), strict=False):
+        quiet(axes)
+        axes.axhline(0, color=MUTED, linewidth=0.6)
+        values = sorted({value for numbers in series.values() for value in numbers})
+        for method, numbers in series.items():
+            shift = 0.14 * (list(series).index(method) - (len(series) - 1) / 2)
+            places = [values.index(value) + shift for value in numbers]
+            low, middle, high = zip(*map(_ends, numbers.values()), strict=True)
+            color = objective_color(methods.index(method))
+            axes.vlines(places, low, high, color=color, linewidth=1.4)
+            (shown[method],) = axes.plot(places, middle, "o-", color=color, linewidth=0.8, markersize=4)
+        axes.set_xticks(range(len(values)), [f"{value:,g}" for value in values])
+        axes.set_xlim(-0.4, len(values) - 0.6)
+        axes.set_xlabel(setting)
+    for axes in list(grid.flat)[len(panels) :]:
+        axes.set_visible(False)
+    figure.supylabel(up, fontsize=TEXT, color=INK)
+    figure.legend(
+        shown.values(),
+        shown,
+        loc="outside upper left",
+        ncols=len(shown),
+        frameon=False,
+        fontsize=TEXT,
+        labelcolor=MUTED,
+    )
     return figure
 
 

@@ -32,6 +32,7 @@ from tammes.papers.robinson_negatives.images_arms import (
     space_in_words,
     usual_arms,
 )
+from tammes.papers.robinson_negatives.images_axes import varied_arms
 from tammes.papers.robinson_negatives.images_results import findings
 from tammes.papers.robinson_negatives.images_scores import ImageArms
 from tammes.papers.robinson_negatives.images_training import (
@@ -80,17 +81,18 @@ def small_set() -> dict[str, Parts]:
     return {"noise": (random_images(60, classes=4), random_images(20, classes=4, seed=1))}
 
 
-def scored(changes: dict[str, dict[str, float | str]], seeds: int = 3) -> ImageArms:
-    """Scores of all arms, with a little noise of each seed and arm."""
+def scored(changes: dict[str, dict[str, float | str]], seeds: int = 3, *, varied: bool = False) -> ImageArms:
+    """Scores of all arms, also along other settings if `varied`, with a little noise of each seed and arm."""
     chosen = {name: settings_of(name, BASE)[1] for name in SEARCHED}
     blocks = ImageStudy(sets=small_set(), scale=replace(SMALL, seeds=range(seeds))).arms("noise", chosen)
     runs = {UNTRAINED: replace(BASE, objective=UNTRAINED, epochs=0)}
     runs |= usual_arms(BASE) | {f"{name}, searched": run for name, run in chosen.items()}
     runs |= further_arms(BASE)
+    runs |= varied_arms(BASE) if varied else {}
     assert set(runs) >= {name for block in blocks for name in block}
     results = {}
     for place, (arm, run) in enumerate(runs.items()):
-        usual = replace(USUAL, probe=0.2) if arm == UNTRAINED else USUAL
+        usual = replace(USUAL, probe=0.2) if run.objective == UNTRAINED else USUAL
         for seed in range(seeds):
             noise = 0.001 * ((seed * (place + 3)) % 7)
             found = replace(usual, **changes.get(arm, {}))  # type: ignore[arg-type]
@@ -305,6 +307,7 @@ def test_a_page_shows_what_is_measured() -> None:
         "noise: over SimCLR",
         "noise: over the epochs (Figure 3-12)",
         "noise: over beta (Figure 3-6)",
+        "noise: where the gain turns",
     ]
     rows = {row[0]: row for row in shown.numbers.rows}
     assert rows[f"noise, {HCL}"][1] == "temperature 0.5, beta 1, class prior 0.01"

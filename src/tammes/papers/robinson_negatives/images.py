@@ -31,6 +31,8 @@ from tammes.papers.robinson_negatives.images_arms import (
     space_in_words,
     usual_arms,
 )
+from tammes.papers.robinson_negatives.images_axes import varied_arms
+from tammes.papers.robinson_negatives.images_gains import gains_figures, in_points
 from tammes.papers.robinson_negatives.images_results import betas_of, findings
 from tammes.papers.robinson_negatives.images_scores import SEARCHED_NAME, ImageArms
 from tammes.papers.robinson_negatives.images_table import numbers, setting
@@ -155,6 +157,14 @@ class ImageStudy:
             blocks.append(further_arms(base))
         return blocks
 
+    def varied(self, data: str) -> dict[str, ImageRun]:
+        """Return the arms along temperature, width and other settings by name; none without the trends.
+
+        Args:
+            data: name of the set.
+        """
+        return varied_arms(self.base(data)) if self.scale.trends else {}
+
 
 def run(request: Request) -> None:
     """Search, then train and measure every arm on each set; the table resumes, and the page grows.
@@ -173,21 +183,30 @@ def run(request: Request) -> None:
     claim(request, protocol)
     results = Results(request.out / "table.csv", ImageRun, ImageScore)
     measure = measurer(study.sets, scale)
-    shown: list[ImageArms] = []
+    runs: dict[str, dict[str, ImageRun]] = {data: {} for data in study.sets}
+    shown: dict[str, ImageArms] = {}
+
+    def add(data: str, block: Mapping[str, ImageRun]) -> None:
+        """Measure a block of arms, and write the page of all that is measured."""
+        runs[data] |= block
+        # Arm by arm, so that a study that is stopped has all seeds of some arms.
+        cells = [replace(run, seed=seed) for run in block.values() for seed in scale.seeds]
+        try:
+            complete(results, list(dict.fromkeys(cells)), measure, name=_name)
+        finally:
+            arms = ImageArms(data=data, runs=runs[data], results=results.known, seeds=scale.seeds)
+            if arms.scores(SIMCLR) and arms.scores(UNTRAINED):
+                shown[data] = arms
+                write_page(page(list(shown.values()), scale), request, protocol)
+
     for data in study.sets:
         chosen = {name: study.search(results, measure, data, name) for name in SEARCHED}
-        blocks = study.arms(data, chosen)
-        for done in range(1, len(blocks) + 1):
-            # Arm by arm, so that a study that is stopped has all seeds of some arms.
-            cells = [replace(run, seed=seed) for run in blocks[done - 1].values() for seed in scale.seeds]
-            try:
-                complete(results, list(dict.fromkeys(cells)), measure, name=_name)
-            finally:
-                runs = {name: run for block in blocks[:done] for name, run in block.items()}
-                arms = ImageArms(data=data, runs=runs, results=results.known, seeds=scale.seeds)
-                if arms.scores(SIMCLR) and arms.scores(UNTRAINED):
-                    write_page(page([*shown, arms], scale), request, protocol)
-        shown.append(arms)
+        for block in study.arms(data, chosen):
+            add(data, block)
+    # After those of all sets, so that a table that lacks them is completed in the order in which it began.
+    for data in study.sets:
+        if varied := study.varied(data):
+            add(data, varied)
 
 
 def page(measured: list[ImageArms], scale: ImageScale) -> PaperPage:
@@ -223,11 +242,12 @@ def page(measured: list[ImageArms], scale: ImageScale) -> PaperPage:
 
 
 def _gains(arms: ImageArms) -> Drawing:
-    names = [arm for arm in arms.names if arm not in (UNTRAINED, SIMCLR)]
+    # The figure of the settings has the others, each beside SimCLR at the same value.
+    others = {UNTRAINED, SIMCLR, *varied_arms(arms.runs[SIMCLR])}
     gains = {
-        arm: Estimate.over_seeds([100 * value for value in difference.values])
-        for arm in names
-        if (difference := arms.difference(arm, SIMCLR)) is not None
+        arm: in_points(difference)
+        for arm in arms.names
+        if arm not in others and (difference := arms.difference(arm, SIMCLR)) is not None
     }
     paper = published_readout(arms.data)
     known = {arm: paper[arm] - paper[SIMCLR] for arm in gains if arm in paper}
@@ -238,7 +258,7 @@ def _gains(arms: ImageArms) -> Drawing:
 
 
 def _figures(arms: ImageArms) -> list[Figure]:
-    """Return the gains of all arms, accuracy over the epochs, and the readout over beta."""
+    """Return the gains of all arms, accuracy over the epochs, the readout over beta, and where gains turn."""
     figures = [
         Figure(
             title=f"{arms.data}: over SimCLR",
@@ -278,7 +298,7 @@ def _figures(arms: ImageArms) -> list[Figure]:
                 wide=True,
             )
         )
-    return figures
+    return [*figures, *gains_figures(arms)]
 
 
 def _over_epochs(arms: ImageArms, names: list[str]) -> dict[str, tuple[list[float], list[Estimate]]]:
@@ -308,6 +328,7 @@ def _name(run: ImageRun) -> str:
             ("queue", run.queue),
             (f"{run.batch_size} pairs", True),
             (f"{run.classes} classes", True),
+            (run.encoder, True),
         )
         if is_there
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import product
 
 from tammes import recipes
@@ -25,10 +26,16 @@ USUAL = 0.5
 """Temperature of the papers."""
 BETA, EPSILON, MARGIN, KAPPA = 1.0, 0.3, 0.5, 1.0
 BETAS = (0.5, 1.0, 2.0, 6.0)
+KAPPAS = (1.0, 2.0, 3.0)
+"""Kappas of HCL-OT with the exponential cost, whose weights depend on epsilon e^kappa alone."""
 QUEUED, CHANGES = 4096, 5
 OTHER_BATCHES = (16, 64, 1024)
 """Batch sizes beside 256: N = 2 (B - 1) is 30, 126, 510 and 2,046."""
 FEW_CLASSES = (10, 30)
+RESNET_9, WIDTHS = "ResNet-9, width {}", (8, 16, 32)
+"""Name of the small encoder, and its widths."""
+EXPONENTIAL_HCL_OT = "HCL-OT, exponential cost, kappa {:g}"
+"""HCL-OT with the exponential cost, by kappa. The name holds it, since the columns of a run do not."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,6 +92,15 @@ class ImageRun:
         return replace(self, classes=classes, class_prior=prior)
 
 
+def _exponential_hcl_ot(kappa: float, run: ImageRun) -> Objective:
+    return recipes.hcl_ot(
+        temperature=run.temperature,
+        epsilon=run.hardness,
+        class_prior=run.class_prior,
+        cost=ExponentialEuclidean(kappa=kappa),
+    )
+
+
 OBJECTIVES: Mapping[str, Callable[[ImageRun], Objective]] = {
     # The loss of an encoder that is not trained is never computed.
     UNTRAINED: lambda run: recipes.simclr(temperature=run.temperature),
@@ -107,6 +123,7 @@ OBJECTIVES: Mapping[str, Callable[[ImageRun], Objective]] = {
     TRIPLET: lambda run: recipes.triplet(margin=MARGIN),
     TRIPLET_HARD: lambda run: recipes.triplet(margin=MARGIN, coupling=Hard(beta=run.hardness)),
     TRIPLET_TRANSPORT: lambda run: recipes.triplet(margin=MARGIN, coupling=Transport(epsilon=run.hardness)),
+    **{EXPONENTIAL_HCL_OT.format(kappa): partial(_exponential_hcl_ot, kappa) for kappa in KAPPAS},
 }
 """Objective of a run, by its name."""
 
@@ -188,6 +205,16 @@ def usual_arms(base: ImageRun) -> dict[str, ImageRun]:
     }
 
 
+def fewer_classes(base: ImageRun) -> list[int]:
+    """Return the numbers of classes below that of the set."""
+    return [count for count in FEW_CLASSES if count < base.classes]
+
+
+def other_batches(base: ImageRun) -> list[int]:
+    """Return the batch sizes beside the usual one, up to half of the images."""
+    return [size for size in OTHER_BATCHES if size <= base.images // 2 and size != base.batch_size]
+
+
 def further_arms(base: ImageRun) -> dict[str, ImageRun]:
     """Return the arms of the trends, at the papers' temperature, those of one trend together.
 
@@ -209,14 +236,12 @@ def further_arms(base: ImageRun) -> dict[str, ImageRun]:
     }
     arms |= {
         f"{name}, {count} classes": run.among(count)
-        for count in FEW_CLASSES
-        if count < base.classes
+        for count in fewer_classes(base)
         for name, run in pairs.items()
     }
     arms |= {
         f"{name}, {2 * (size - 1):,} negatives": replace(run, batch_size=size)
-        for size in OTHER_BATCHES
-        if size <= base.images // 2 and size != base.batch_size
+        for size in other_batches(base)
         for name, run in pairs.items()
     }
     arms[EXPONENTIAL] = base.with_objective(EXPONENTIAL, EPSILON)

@@ -20,6 +20,7 @@ from tammes.papers.robinson_negatives.images_arms import (
     TRANSPORT,
     published_readout,
 )
+from tammes.papers.robinson_negatives.images_gains import gain_findings
 from tammes.papers.robinson_negatives.images_scores import KNN, PROBE, SEARCHED_NAME, ImageArms
 
 LIKE_CLOCKS = 0.1
@@ -36,6 +37,7 @@ def findings(arms: ImageArms) -> tuple[Finding, ...]:
             *_speed(arms),
             *_many_negatives(arms),
             *_other_losses(arms),
+            *gain_findings(arms),
         )
         if any(effect.difference is not None for effect in found.effects)
     )

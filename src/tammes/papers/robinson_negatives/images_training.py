@@ -16,7 +16,7 @@ from tammes.encoders import ResNet9Config, ResNetConfig
 from tammes.evaluation import KNN, LabeledFeatures, LinearProbe
 from tammes.papers.entry import Request
 from tammes.papers.image_sets import Parts, balanced, of_classes
-from tammes.papers.robinson_negatives.images_arms import CHANGES, OBJECTIVES, ImageRun
+from tammes.papers.robinson_negatives.images_arms import CHANGES, OBJECTIVES, RESNET_9, WIDTHS, ImageRun
 from tammes.positives import SameClass, SameInstance
 from tammes.report.similarities import by_label, overlap
 from tammes.sources import InBatch
@@ -47,7 +47,7 @@ MEASURED_TIMES, SAMPLE = 5, 1000
 """Measurements over the epochs, and test images whose similarities are compared."""
 MOMENTUM = 0.99
 ENCODERS: Mapping[str, ResNet9Config | ResNetConfig] = {
-    "ResNet-9, width 16": ResNet9Config(width=16),
+    **{RESNET_9.format(width): ResNet9Config(width=width) for width in WIDTHS},
     "ResNet-18": ResNetConfig(depth=18),
 }
 
@@ -63,7 +63,7 @@ class ImageScale:
         epochs: epochs of training.
         batch_size: pairs of a step.
         seeds: random seeds of every arm.
-        trends: whether the arms of the trends are trained.
+        trends: whether the arms of the trends are trained, and then those along other settings.
         learning: whether encoders are trained; else all keep their first weights.
         on_gpu: whether the network computes on a GPU, in bfloat16.
     """
@@ -91,8 +91,8 @@ def scale_of(request: Request) -> ImageScale:
         if not torch.cuda.is_available():
             raise ValueError(
                 "the whole budget trains ResNet-18 on all images for 200 epochs, many times, and PyTorch "
-                f"finds no GPU here: choose budget {MEASURED_HERE:g}, which takes about three hours "
-                "of one core, or less"
+                f"finds no GPU here: choose budget {MEASURED_HERE:g}, which takes some hours of one core, "
+                "or less"
             )
         return ImageScale(
             encoder="ResNet-18",

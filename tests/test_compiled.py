@@ -1,0 +1,167 @@
+"""Objectives in compiled steps: one break of the graph or none, and the numbers of a plain step."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+import tammes
+from tammes import recipes
+from tammes.contrast import InfoNCE
+from tammes.coupling import Hard
+from tammes.reduce import Dense
+
+OBJECTIVES: dict[str, Callable[..., Tensor]] = {
+    "simclr": recipes.simclr(temperature=0.5),
+    "hcl": recipes.hcl(temperature=0.5, beta=1.0, class_prior=0.1),
+    "hcl_ot": recipes.hcl_ot(temperature=0.5, epsilon=0.3),
+    "module": recipes.simclr(temperature=0.5).module(temperature=tammes.LearnedTemperature(initial=0.2)),
+}
+
+# Where a graph goes on after a break, the compiler looks at `.grad` of the tensors that it is given.
+pytestmark = pytest.mark.filterwarnings("ignore:The .grad attribute of a Tensor")
+
+
+class Step(nn.Module):
+    """Loss of a small encoder, with work before and after the objective."""
+
+    def __init__(self, objective: Callable[..., Tensor]) -> None:
+        super().__init__()
+        torch.manual_seed(0)
+        self.encoder = nn.Sequential(nn.Linear(6, 8), nn.ReLU(), nn.Linear(8, 4))
+        self.objective = objective
+
+    def forward(self, view_a: Tensor, view_b: Tensor) -> Tensor:
+        return 2 * self.objective(self.encoder(view_a), self.encoder(view_b))
+
+
+def views(batch: int = 12) -> tuple[Tensor, Tensor]:
+    generator = torch.Generator().manual_seed(0)
+    a = torch.randn(batch, 6, generator=generator)
+    return a, a + 0.1 * torch.randn(batch, 6, generator=generator)
+
+
+@pytest.mark.parametrize("name", OBJECTIVES)
+def test_the_graph_breaks_once(name: str) -> None:
+    torch._dynamo.reset()
+    explained = torch._dynamo.explain(Step(OBJECTIVES[name]))(*views())
+    # The learned temperature of a module is a small graph before the objective.
+    assert explained.graph_break_count == (2 if name == "module" else 1)
+    for reason in explained.break_reasons:
+        assert "an objective is evaluated between two graphs" in str(reason)
+
+
+@pytest.mark.parametrize("name", OBJECTIVES)
+def test_value_and_gradient_are_those_of_a_plain_step(name: str) -> None:
+    torch._dynamo.reset()
+    step = Step(OBJECTIVES[name])
+    compiled = torch.compile(step, backend="aot_eager")
+    for batch in (12, 7):  # another size compiles the encoder anew, and not the objective
+        found, expected = compiled(*views(batch)), step(*views(batch))
+        torch.testing.assert_close(found, expected)
+        parameters = list(step.parameters())
+        for ours, theirs in zip(
+            torch.autograd.grad(found, parameters), torch.autograd.grad(expected, parameters), strict=True
+        ):
+            torch.testing.assert_close(ours, theirs)
+
+
+def test_a_learned_bias_too() -> None:
+    torch._dynamo.reset()
+    bias = nn.Parameter(torch.tensor(-3.0))
+    objective = recipes.sigmoid(temperature=0.5).module(bias=bias)
+    step = torch.compile(Step(objective), backend="aot_eager")
+    step(*views()).backward()
+    found, bias.grad = bias.grad, None
+    Step(objective)(*views()).backward()
+    torch.testing.assert_close(found, bias.grad)
+
+
+def test_errors_are_the_objectives() -> None:
+    torch._dynamo.reset()
+    step = torch.compile(Step(recipes.simclr(temperature=0.5)), backend="aot_eager")
+    a, b = views()
+    with pytest.raises(ValueError, match="embeddings hold NaN"):
+        step(a, b * torch.nan)
+
+
+WHOLE = {
+    "simclr": recipes.simclr(temperature=0.5),
+    "sharp": recipes.simclr(temperature=0.005),
+    "dcl": recipes.dcl(temperature=0.5, class_prior=0.1),
+    "on the floor": recipes.dcl(temperature=0.5, class_prior=0.9),
+    "hcl": recipes.hcl(temperature=0.5, beta=1.0, class_prior=0.1),
+    "constant weights": replace(
+        recipes.hcl(temperature=0.2, beta=2.0, class_prior=0.1), coupling=Hard(beta=2.0, detach=True)
+    ),
+    "clipped weights": replace(recipes.simclr(temperature=0.2), coupling=Hard(beta=2.0, clip=1.0)),
+    "limit": replace(recipes.simclr(temperature=0.5), contrast=InfoNCE(limit=True)),
+    "weight": replace(recipes.simclr(temperature=0.5), contrast=InfoNCE(weight=7.0)),
+    "raw products": replace(recipes.simclr(temperature=1.0), normalize=False),
+    "logistic": recipes.logistic(),
+}
+
+
+@pytest.mark.parametrize("name", WHOLE)
+def test_a_dense_softmax_loss_is_a_part_of_the_graph(name: str) -> None:
+    torch._dynamo.reset()
+    step, whole = Step(WHOLE[name]).double(), Step(replace(WHOLE[name], engine=Dense())).double()
+    compiled = torch.compile(whole, backend="aot_eager", fullgraph=True)
+    for batch in (12, 7):
+        a, b = (view.double() for view in views(batch))
+        found, expected = compiled(a, b), step(a, b)
+        torch.testing.assert_close(found, expected)
+        gradients = torch.autograd.grad(found, list(whole.parameters()))
+        torch.testing.assert_close(gradients, torch.autograd.grad(expected, list(step.parameters())))
+
+
+def test_with_a_learned_temperature_it_is_one_too() -> None:
+    torch._dynamo.reset()
+    found = []
+    for engine in (Dense(), None):
+        learned = tammes.LearnedTemperature(initial=0.2)
+        objective = replace(recipes.hcl(temperature=0.5, beta=1.0, class_prior=0.1), engine=engine)
+        step = Step(objective.module(temperature=learned))
+        run = step if engine is None else torch.compile(step, backend="aot_eager", fullgraph=True)
+        run(*views()).backward()
+        found.append([each.grad for each in step.parameters()])
+    torch.testing.assert_close(*found)
+
+
+def test_half_precision_is_evaluated_in_float32() -> None:
+    torch._dynamo.reset()
+    objective = recipes.simclr(temperature=0.5)
+    a, b = (view.bfloat16() for view in views())
+    compiled = torch.compile(replace(objective, engine=Dense()), backend="aot_eager", fullgraph=True)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        found = compiled(a, b)
+    assert found.dtype == torch.float32
+    torch.testing.assert_close(found, objective(a, b))
+
+
+OTHER_PARTS = {
+    "transport": recipes.hcl_ot(temperature=0.5, epsilon=0.3),
+    "sigmoid": recipes.sigmoid(temperature=0.5),
+    "perturbed": recipes.ifm(temperature=0.5, epsilon=0.1),
+}
+
+
+@pytest.mark.parametrize("name", OTHER_PARTS)
+def test_other_parts_of_a_dense_objective_break_the_graph_as_before(name: str) -> None:
+    torch._dynamo.reset()
+    objective = replace(OTHER_PARTS[name], engine=Dense())
+    explained = torch._dynamo.explain(objective)(*views())
+    assert explained.graph_break_count <= 1
+    torch.testing.assert_close(torch.compile(objective, backend="aot_eager")(*views()), objective(*views()))
+
+
+@pytest.mark.parametrize(("a", "b", "words"), [((3, 4), (2, 4), "views"), ((1, 4), (1, 4), "negative")])
+def test_a_dense_objective_refuses_wrong_views_when_compiled(a: tuple, b: tuple, words: str) -> None:
+    torch._dynamo.reset()
+    compiled = torch.compile(replace(recipes.simclr(temperature=0.5), engine=Dense()), backend="aot_eager")
+    with pytest.raises(ValueError, match=words):
+        compiled(torch.randn(a), torch.randn(b))
