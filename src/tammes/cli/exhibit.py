@@ -84,11 +84,14 @@ def choose_sample(train: Data, held_out: Data | None, config: TrainingConfig) ->
     """
     wanted = min(config.batch_size, LARGEST_BATCH)
     chosen_of = _adjacent_rows if isinstance(config.positives, Adjacent) else _paired_rows
+    whole = isinstance(config.positives, Adjacent) and config.positives.whole_documents
     data, (pairs, batch) = train, chosen_of(train, config, wanted)
     if held_out is not None:
         held_out_pairs, held_out_batch = chosen_of(held_out, config, wanted)
         enough = held_out_pairs if held_out_batch is None else held_out_batch
-        if len(enough) == wanted and len(held_out_pairs) > 1:
+        # Batches of whole documents need not be full.
+        is_batch = len(enough) == wanted or (whole and 2 * len(enough) > wanted)
+        if is_batch and len(held_out_pairs) > 1:
             data, pairs, batch = held_out, held_out_pairs, held_out_batch
     # The rows of the pairs come first, then those of the batch, then others up to the largest sample.
     first = pairs.T.flatten() if batch is None else torch.cat([pairs[:, 0], batch])
@@ -123,14 +126,15 @@ def _paired_rows(data: Data, config: TrainingConfig, wanted: int) -> tuple[Tenso
 def _adjacent_rows(data: Data, config: TrainingConfig, wanted: int) -> tuple[Tensor, Tensor]:
     """Return int64 (b, 2), sentences of a batch and the nearest of their positives, and the batch (wanted,).
 
-    The batch is one of the first epoch: contiguous sentences, in runs if the training cuts it into runs.
+    The batch is one of the first epoch: contiguous sentences, in runs if the training cuts it into runs, or
+    whole documents.
     """
     assert isinstance(config.positives, Adjacent)
     assert isinstance(data, Texts)
     none = torch.zeros(0, dtype=torch.int64)
     try:
         pairing = Pairing.of(data, config.positives, seed=config.seed, batch_size=wanted)
-        batch = pairing.epoch(0)[:wanted, 0]
+        batch = pairing.batches(0, wanted)[0][:, 0]
     except ValueError:
         return none.view(0, 2), none
     order = config.positives.reading_order(data.documents, data.positions)[batch]

@@ -135,6 +135,25 @@ def _check_adjacent(config: TrainingConfig, positives: Adjacent) -> None:
             f"window={positives.window} leaves no negatives in a batch of {config.batch_size} sentences: "
             f"choose a batch of more than {2 * positives.window + 1}"
         )
+    if positives.whole_documents:
+        _check_half_full(config, positives)
+
+
+def _check_half_full(config: TrainingConfig, positives: Adjacent) -> None:
+    """Refuse what a batch of whole documents, which may be little more than half full, has no room for."""
+    negatives = config.batch_size // 2 - 2 * positives.window
+    if negatives < 1:
+        raise ValueError(
+            f"window={positives.window} leaves no negatives in a batch of whole documents that is half of "
+            f"{config.batch_size} sentences: choose a batch of at least {4 * positives.window + 2}"
+        )
+    k = config.objective.selection.subset_size
+    if k is not None and k > negatives:
+        raise ValueError(
+            f"a batch of whole documents may be half of {config.batch_size} sentences, whose anchors have "
+            f"{negatives} negatives, but {config.objective.selection!r} takes {k}: choose a smaller k, or a "
+            f"batch of at least {2 * (k + 2 * positives.window)}"
+        )
 
 
 def check_image_parts(config: TrainingConfig) -> None:

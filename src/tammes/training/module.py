@@ -69,6 +69,7 @@ class ContrastiveModule(LightningModule):
         care: terms beside the objective, or None.
         terms: the values of these terms in the last step.
         masked: masks, noise and their terms, or None.
+        rows: number of rows that this process had in the last step.
         means: numbers of the last step that are averaged over an epoch.
         average: moving average of the weights, or None.
         flops: floating-point operations of the first step on this process; None before it.
@@ -116,6 +117,7 @@ class ContrastiveModule(LightningModule):
         self.local_maxima: GradientMaxima = {}
         self.finite = FiniteChecks(at_once=not self.group.is_single)
         self.labels = examples.labels
+        self.rows = self.shard.size
         self.learning_rate = self.gradient_norm = 0.0
         initial = config.objective.temperature
         self.temperature = LearnedTemperature(initial=initial) if config.learn_temperature else None
@@ -130,6 +132,7 @@ class ContrastiveModule(LightningModule):
     def training_step(self, batch: PairBatch, batch_idx: int) -> Tensor:
         step = self.global_step
         rows = batch[2][:, 0]
+        self.rows = len(rows)
         if self.active is not None:
             self.active.begin_step(step, self.model)
         # An error on one process (an image that cannot be decoded, a NaN) would leave the others waiting in
