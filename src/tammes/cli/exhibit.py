@@ -22,7 +22,7 @@ from tammes.training.examples import Examples, readable
 from tammes.training.kind_rules import VIEWS_OF_ONE_ROW
 from tammes.training.pairing import Pairing
 from tammes.training.seeds import Purpose, derive
-from tammes.training.source import sentences_and_contexts
+from tammes.training.source import both_sides, sentences_and_contexts
 
 LARGEST_BATCH = 256
 LARGEST_SAMPLE = 1000
@@ -153,13 +153,9 @@ def embedded_views(
 ) -> tuple[Tensor, Tensor]:
     """Return the embeddings (b, dim) of both sides of pairs, as the objective compares them.
 
-    Of adjacent sentences and two networks f and g these are f of the first and g of the second.
+    Of two networks f and g, on adjacent sentences or given pairs, they are f of the first, g of the second.
     """
-    first, second = embed_pairs(model, data, pairs, config.augmentations, seeds=seeds)
-    if not isinstance(config.positives, Adjacent):
-        return first, second
-    contexts = sentences_and_contexts(config, second)
-    return sentences_and_contexts(config, first)[0], contexts[-1]
+    return both_sides(config, *embed_pairs(model, data, pairs, config.augmentations, seeds=seeds))
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -210,6 +206,7 @@ class Compared:
             fitting = _fitting(objective, 2 * len(pairs), 2, labels)
             with torch.no_grad():
                 weights = fitting.weights(view_a, view_b, labels=labels, generator=generator)
+            embeddings, _ = both_sides(config, embeddings, embeddings)
             return Compared(embeddings=embeddings, view_a=view_a, view_b=view_b, weights=weights)
         assert isinstance(config.positives, Adjacent)
         window = config.positives.window
