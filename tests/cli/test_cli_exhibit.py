@@ -50,6 +50,16 @@ def test_adjacent_sentences_are_one_contiguous_batch() -> None:
     assert exhibit.sample.partners is not None
 
 
+def test_a_batch_of_whole_documents_is_shown_though_it_is_not_full() -> None:
+    texts, held_out = random_texts(3, 12), random_texts(5, 8, seed=1)
+    config = replace(CONFIG, positives=Adjacent(whole_documents=True), batch_size=20)
+    exhibit = choose_sample(texts, held_out, config)
+    assert exhibit.is_held_out
+    assert exhibit.batch == len(exhibit.pairs) == 16
+    assert isinstance(exhibit.data, Texts)
+    assert exhibit.data.documents[:16].unique(return_counts=True)[1].tolist() == [8, 8]
+
+
 @pytest.mark.parametrize("window", [1, 2])
 @pytest.mark.parametrize("towers", [True, False])
 def test_the_weights_are_those_of_the_training(window: int, towers: bool) -> None:

@@ -66,6 +66,22 @@ def test_its_settings_can_be_chosen_and_its_name_may_come_later(books: Path, tmp
     assert (training.positives, training.batch_size) == (Adjacent(window=2), 12)
 
 
+def test_batches_of_whole_documents_are_chosen_by_one_option(
+    books: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = f"train quick-thoughts {FEW} {SMALL} --batch-size 20 --data {books} positives:adjacent"
+    assert run(f"{words} --positives.whole-documents", "--out", tmp_path / "run") == 0
+    training = load_run(tmp_path / "run").config.training
+    assert training.positives == Adjacent(whole_documents=True)
+    assert load_run(tmp_path / "run").metrics[-1].step == 3  # three documents of 12, of which no two fit
+    capsys.readouterr()
+    both = f"{words} --positives.whole-documents --positives.run 5"
+    assert run(both, "--out", tmp_path / "other") == 2
+    said = " ".join(capsys.readouterr().err.replace("│", " ").split())
+    assert "a batch is made of whole documents or of runs, got" in said
+    assert not (tmp_path / "other").exists()
+
+
 def test_every_objective_takes_adjacent_sentences(books: Path, tmp_path: Path) -> None:
     for name, settings in (
         ("hcl", "--temperature 0.5 --beta 1"),

@@ -18,6 +18,8 @@ import tiny_models
 from tammes.cli.conclusion import conclusion
 from tammes.cli.main import main
 from tammes.cli.scores import Measured, Trial
+from tammes.encoders import TransformersConfig
+from tammes.positives import Adjacent, GivenPairs
 from tammes.report import Scores
 from tammes.training import load_run
 from tammes.training.summaries import TextsSummary
@@ -96,6 +98,37 @@ def test_the_other_commands_read_the_run(
     assert 0 <= json.loads(capsys.readouterr().out)["knn"] <= 1
     message = fails(capsys, f"export {of_texts} --out {root / 'x.onnx'}")
     assert "trained on texts" in message
+
+
+@pytest.mark.filterwarnings("ignore:no positive for")
+def test_two_models_are_trained_by_quick_thoughts_and_read_by_the_other_commands(
+    root: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    letters, trained = root / "letters", tmp_path / "run"
+    model = f"encoder:transformers --encoder.name-or-path {root / 'bert'} --encoder.towers 2"
+    words = f"train quick-thoughts --temperature 8 --epochs 1 --accelerator cpu {model}"
+    assert run(words, "--held-out", "0.3", "--data", letters, "--out", trained) == 0
+    training = load_run(trained).config.training
+    assert training.encoder == TransformersConfig(name_or_path=str(root / "bert"), towers=2)
+    assert (training.positives, training.optimizer.learning_rate) == (Adjacent(), 3e-5)
+    assert "pretrained encoder" in (trained / "report.html").read_text()
+    assert run(f"embed {trained} --accelerator cpu --data {letters} --out {tmp_path / 'rows.npz'}") == 0
+    assert np.load(tmp_path / "rows.npz")["features"].shape == (36, 16)
+    capsys.readouterr()
+    assert run(f"search {trained} --data {letters} --json --query", "w1 w2 w3") == 0
+    assert json.loads(capsys.readouterr().out)["sentences"] == 36
+    assert run(f"evaluate {trained} --json --accelerator cpu --data {letters}") == 0
+    assert 0 <= json.loads(capsys.readouterr().out)["knn"] <= 1
+
+
+def test_two_models_are_trained_on_given_pairs(root: Path, tmp_path: Path) -> None:
+    rows = "".join(f"w{row % 5} d0w5,w{row % 4} d1w6\n" for row in range(16))
+    (tmp_path / "pairs.csv").write_text(f"question,answer\n{rows}")
+    columns = "--anchor-column question --positive-column answer"
+    words = f"train simclr --temperature 0.5 {columns} {SETTINGS} {root / 'bert'} --encoder.towers 2"
+    assert run(words, "--data", tmp_path / "pairs.csv", "--out", tmp_path / "run") == 0
+    assert load_run(tmp_path / "run").config.training.positives == GivenPairs()
+    assert tammes.load(tmp_path / "run").embed(["w1 w2"]).shape == (1, 16)
 
 
 def test_objectives_are_compared_from_random_weights(root: Path) -> None:

@@ -22,6 +22,7 @@ from tammes.training.loader import PairBatch
 from tammes.training.module import ContrastiveModule
 from tammes.training.pairing import Pairing
 from tammes.training.quick_thoughts import quick_thoughts
+from tammes.training.sampler import PairSampler, Shard
 from tiny import random_texts
 
 WORDS = Words(minimum_count=1)
@@ -56,11 +57,12 @@ def go(config: TrainingConfig, folder: RunFolder | None = None) -> Run:
     [
         CONFIG,
         replace(CONFIG, encoder=GRU, positives=Adjacent(window=2, run=4)),
+        replace(CONFIG, positives=Adjacent(whole_documents=True), batch_size=10),
         replace(CONFIG, encoder=replace(GRU, tokens=Unigrams(size=30)), head=ProjectionHeadConfig(dim=4)),
         SIMCSE,
         replace(SIMCSE, encoder=replace(GRU, dropout=0.2), chunk=None),
     ],
-    ids=["two towers", "gru", "subwords", "dropout", "dropout of words"],
+    ids=["two towers", "gru", "whole documents", "subwords", "dropout", "dropout of words"],
 )
 @pytest.mark.equal_bits
 def test_killed_and_resumed_it_is_the_same_run(
@@ -125,6 +127,61 @@ def test_a_batch_is_made_of_runs_of_contiguous_sentences(run: int) -> None:
     assert not torch.equal(pairing.epoch(0), pairing.epoch(1))
 
 
+def uneven_texts() -> Texts:
+    """Documents of 2 to 9 sentences, and one of 30."""
+    lengths = torch.tensor([2, 3, 4, 5, 6, 7, 8, 9] * 3 + [30])
+    names = tuple(map(str, range(int(lengths.sum()))))
+    sentences = tuple(f"w{row % 3} w{row % 5}" for row in range(len(names)))
+    labels = torch.arange(len(lengths)).repeat_interleave(lengths)
+    return Texts(sentences=sentences, names=names, labels=labels, classes=names[: len(lengths)])
+
+
+def test_batches_of_whole_documents_are_as_many_in_each_epoch_and_shared_by_processes() -> None:
+    pairing = Pairing.of(uneven_texts(), Adjacent(whole_documents=True), seed=0, batch_size=13)
+    one = PairSampler(pairing, Shard(batch_size=13))
+    parts = [PairSampler(pairing, Shard(batch_size=13, rank=rank, processes=3)) for rank in range(3)]
+    seen = set()
+    for epoch in range(8):
+        for sampler in (one, *parts):
+            sampler.set_epoch(epoch)
+        whole = list(one)
+        shared = [[*a, *b, *c] for a, b, c in zip(*parts, strict=True)]
+        assert shared == whole
+        assert len(whole) == len(one)
+        assert {len(batch) for batch in whole} <= set(range(7, 14))
+        later = PairSampler(pairing, Shard(batch_size=13), first_step=epoch * len(one) + 3)
+        assert list(later) == whole[3:]
+        seen.add(len(pairing.batches(epoch, 13)))
+    assert len(seen) > 1  # epochs pack into different numbers of batches
+
+
+def test_batches_of_whole_documents_train(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows_of_steps, begin = [], ContrastiveModule.training_step
+
+    def training_step(module: ContrastiveModule, batch: PairBatch, index: int) -> Tensor:
+        loss = begin(module, batch, index)
+        rows_of_steps.append(batch[2][:, 0])
+        assert module.rows == len(batch[2])
+        return loss
+
+    monkeypatch.setattr(ContrastiveModule, "training_step", training_step)
+    texts = uneven_texts()
+    config = replace(CONFIG, positives=Adjacent(whole_documents=True), batch_size=13)
+    run = train(config, texts, machine=Machine(accelerator="cpu"))
+    assert run.metrics[-1].step == len(rows_of_steps)
+    sizes = torch.bincount(texts.required_labels())
+    for rows in rows_of_steps:
+        documents, counts = texts.required_labels()[rows].unique(return_counts=True)
+        assert torch.equal(counts[sizes[documents] <= 13], sizes[documents][sizes[documents] <= 13])
+
+
+def test_more_processes_than_a_half_full_batch_feeds_are_refused() -> None:
+    pairing = Pairing.of(uneven_texts(), Adjacent(whole_documents=True), seed=0, batch_size=13)
+    with pytest.raises(ValueError, match=r"has 7 or more, too few for 4 processes.*size of at least 14"):
+        PairSampler(pairing, Shard(batch_size=13, processes=4))
+    PairSampler(pairing, Shard(batch_size=14, processes=4))
+
+
 @pytest.mark.parametrize("chunk", [2, 5, 100])
 def test_dropout_is_the_same_in_the_second_pass_of_a_gradient_cache(chunk: int) -> None:
     """A cached gradient is that of a loop over the same chunks which keeps all activations."""
@@ -163,6 +220,14 @@ def test_a_chunk_changes_no_run_without_dropout() -> None:
         ({"positives": SameInstance()}, "teaches nothing without dropout"),
         ({"positives": Adjacent(run=3)}, "run must divide the batch of 8 sentences, got 3"),
         ({"positives": Adjacent(window=4)}, "window=4 leaves no negatives in a batch of 8 sentences"),
+        ({"positives": Adjacent(window=2, whole_documents=True)}, "choose a batch of at least 10"),
+        (
+            {
+                "objective": replace(quick_thoughts(), selection=tammes.Subset(k=3)),
+                "positives": Adjacent(whole_documents=True),
+            },
+            "whose anchors have 2 negatives, but .* takes 3: choose a smaller k, or a batch of at least 10",
+        ),
         ({"augmentation": Photographs()}, "texts are not augmented"),
         ({"negatives": QueueConfig(size=16)}, "a queue recognizes a repeated row by its key"),
     ],

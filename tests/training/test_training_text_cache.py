@@ -30,6 +30,7 @@ CONFIG = TrainingConfig(
     batch_size=8,
     epochs=2,
 )
+WHOLE = replace(CONFIG, positives=Adjacent(whole_documents=True), batch_size=10)
 BAG = replace(
     CONFIG,
     objective=logistic(),
@@ -50,7 +51,9 @@ def go(config: TrainingConfig, data: Texts, folder: RunFolder | None = None) -> 
 
 
 @pytest.mark.equal_bits
-@pytest.mark.parametrize("config", [CONFIG, BAG], ids=["quick-thoughts", "bag of words"])
+@pytest.mark.parametrize(
+    "config", [CONFIG, WHOLE, BAG], ids=["quick-thoughts", "whole documents", "bag of words"]
+)
 def test_it_is_the_run_from_memory(books: Path, tmp_path: Path, config: TrainingConfig) -> None:
     cached = texts(books, cache=tmp_path / "cache")
     assert isinstance(Examples.for_training(cached, config).tokens, MappedTokens)

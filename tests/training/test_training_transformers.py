@@ -17,10 +17,18 @@ from torch import Tensor
 
 import tammes
 import tiny_models
-from tammes.data import Images, Texts
-from tammes.encoders import TimmConfig, TransformersConfig, UnavailableWeightsError
+from tammes.data import Images, Texts, Words, triples
+from tammes.encoders import (
+    GRUConfig,
+    ProjectionHeadConfig,
+    TimmConfig,
+    TransformersConfig,
+    TransformersTowers,
+    TwoTowersConfig,
+    UnavailableWeightsError,
+)
 from tammes.encoders.transformers import pooled
-from tammes.positives import Handwriting, Neighbors, SameClass, SameInstance
+from tammes.positives import Adjacent, GivenPairs, Handwriting, Neighbors, SameClass, SameInstance
 from tammes.training import (
     Adam,
     Cosine,
@@ -37,6 +45,7 @@ from tammes.training import (
 from tammes.training.examples import CutWarning
 from tammes.training.loader import PairBatch
 from tammes.training.module import ContrastiveModule
+from tammes.training.quick_thoughts import quick_thoughts, with_adjacent_sentences
 from tammes.training.seeds import Purpose, derive
 from tiny import random_images, random_texts
 
@@ -55,6 +64,16 @@ def text_config(folder: Path, **settings: Any) -> TrainingConfig:
         optimizer=Adam(learning_rate=1e-2),
         batch_size=4,
         epochs=2,
+    )
+
+
+def towers_config(folder: Path, **settings: Any) -> TrainingConfig:
+    """Quick-thoughts by two models."""
+    return replace(
+        text_config(folder, towers=2, **settings),
+        objective=quick_thoughts(temperature=8.0),
+        positives=Adjacent(),
+        batch_size=9,
     )
 
 
@@ -140,13 +159,15 @@ def test_a_run_is_the_loop_by_hand(bert: Path, monkeypatch: pytest.MonkeyPatch, 
 
 
 @pytest.mark.equal_bits
-@pytest.mark.parametrize("kind", ["texts", "images", "texts in chunks"])
+@pytest.mark.parametrize("kind", ["texts", "images", "texts in chunks", "two towers"])
 def test_resumed_without_the_folder_of_the_model_it_is_the_same_run(
     bert: Path, vit: Path, tmp_path: Path, kind: str
 ) -> None:
     model = Path(shutil.copytree(vit if kind == "images" else bert, tmp_path / "model"))
     config = image_config(model) if kind == "images" else text_config(model)
     config = replace(config, chunk=3 if "chunks" in kind else None)
+    if kind == "two towers":
+        config = towers_config(model)
     data = random_images(22) if kind == "images" else random_texts()
     go(config, data, tmp_path / "whole")
     go(replace(config, epochs=1), data, tmp_path / "run")
@@ -313,3 +334,113 @@ def test_settings_suit_pretrained_networks_of_images() -> None:
         assert config.augmentation is not None
         assert config.head is not None
     assert suited(OBJECTIVE, images, encoder=TimmConfig(name="resnet18")).optimizer.learning_rate == 1e-3
+
+
+def test_two_models_begin_with_the_pretrained_weights_and_share_none(bert: Path) -> None:
+    texts, config = random_texts(), towers_config(bert)
+    encoder = go(config).model.encoder
+    assert isinstance(encoder, TransformersTowers)
+    assert encoder.features == 16
+    f, g = (dict(network.named_parameters()) for network in encoder.networks)
+    assert not {id(weight) for weight in f.values()} & {id(weight) for weight in g.values()}
+    assert any(not torch.allclose(f[name], g[name]) for name in f)  # each has learned its own
+    untrained = replace(config, optimizer=Adam(learning_rate=1e-12))
+    first, second = embed(go(untrained).model, texts)[0].chunk(2, dim=1)
+    torch.testing.assert_close(first, second)
+    random = replace(untrained, encoder=replace(config.encoder, pretrained=False))  # type: ignore[type-var]
+    first, second = embed(go(random).model, texts)[0].chunk(2, dim=1)
+    assert not torch.allclose(first, second, atol=1e-2)
+
+
+def test_a_step_compares_one_model_of_a_sentence_with_the_other_of_those_around(tmp_path: Path) -> None:
+    calm = tiny_models.bert(hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0)
+    config = towers_config(tiny_models.write_text_model(tmp_path / "calm", calm))
+    texts, losses = random_texts(), []
+
+    def training_step(module: ContrastiveModule, batch: PairBatch, index: int) -> Tensor:
+        loss, rows = begin(module, batch, index), batch[2][:, 0]
+        f, g = module.model.encoder(batch[0]).chunk(2, dim=1)
+        order = Adjacent().reading_order(texts.documents, texts.positions)[rows]
+        near = (order[:, None] - order).abs() == 1
+        logits = (f @ g.T / 8.0).masked_fill(torch.eye(len(rows), dtype=torch.bool), -torch.inf)
+        logs = logits.log_softmax(1).masked_fill(~near, 0.0).sum(1)[near.any(1)]
+        torch.testing.assert_close(loss, -(logs / near.sum(1)[near.any(1)]).mean())
+        losses.append(loss)
+        return loss
+
+    begin = ContrastiveModule.training_step
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ContrastiveModule, "training_step", training_step)
+        go(config)
+    assert len(losses) == 6
+
+
+def table(path: Path) -> Texts:
+    rows = (
+        f"w{row % 4} d0w{5 + row % 3},w{row % 4} d1w{5 + row % 3},w4 d2w{5 + row % 3}" for row in range(12)
+    )
+    path.write_text("".join(f"{row}\n" for row in ("a,b,c", *rows)))
+    return triples(path, anchor_column="a", positive_column="b", negative_column="c")
+
+
+@pytest.mark.parametrize("chunk", [None, 3])
+@pytest.mark.parametrize("kind", ["transformers", "gru"])
+def test_given_pairs_compare_f_of_anchors_with_g_of_the_others(
+    tmp_path: Path, kind: str, chunk: int | None
+) -> None:
+    calm = tiny_models.bert(hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0)
+    folder = tiny_models.write_text_model(tmp_path / "calm", calm)
+    texts, seen = table(tmp_path / "table.csv"), []
+    encoder = TransformersConfig(name_or_path=str(folder), pretrained=False, towers=2)
+    words = TwoTowersConfig(tower=GRUConfig(width=4, embedding=3, tokens=Words(minimum_count=1)))
+    config = replace(
+        text_config(folder), encoder=encoder if kind == "transformers" else words, positives=GivenPairs()
+    )
+
+    def training_step(module: ContrastiveModule, batch: PairBatch, index: int) -> Tensor:
+        loss, labels = begin(module, batch, index), texts.required_labels()[batch[2][:, 0]]
+        f = module.model.encoder(batch[0]).chunk(2, dim=1)[0]
+        g = module.model.encoder(batch[1]).chunk(2, dim=1)[1]
+        cosines = torch.nn.functional.normalize(f) @ torch.nn.functional.normalize(g).T
+        same = torch.cat([labels[:, None] == labels, torch.zeros(len(f), len(f), dtype=torch.bool)], dim=1)
+        logits = cosines / OBJECTIVE.temperature
+        if int(same.sum()) == len(f):  # no anchor occurs twice in this batch
+            expected = (logits.logsumexp(1) - logits[same]).mean()
+            torch.testing.assert_close(loss, expected)
+            weights = [each for each in module.model.parameters() if each.requires_grad]
+            gradients = torch.autograd.grad(loss, weights, retain_graph=True)
+            for one, other in zip(gradients, torch.autograd.grad(expected, weights), strict=True):
+                torch.testing.assert_close(one, other, rtol=1e-3, atol=1e-5)
+            seen.append(labels)
+        return begin(module, batch, index)
+
+    begin = ContrastiveModule.training_step
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ContrastiveModule, "training_step", training_step)
+        run = go(replace(config, chunk=chunk), texts, tmp_path / "run")
+    assert seen
+    features = tammes.load(tmp_path / "run").embed(texts)
+    assert torch.equal(features, embed(run.model, texts)[0])
+    assert features.shape[1] == (16 if kind == "transformers" else 8)
+
+
+def test_two_towers_in_the_wrong_place_are_refused(bert: Path, vit: Path) -> None:
+    config = towers_config(bert)
+    for positives in (Adjacent(), GivenPairs()):
+        with pytest.raises(ValueError, match=r"two towers are compared without a head"):
+            replace(config, positives=positives, head=ProjectionHeadConfig())
+    with pytest.raises(ValueError, match=r"towers=2 is for texts"):
+        image_config(vit, towers=2)
+    for towers in (0, 3, True):
+        with pytest.raises(ValueError, match=f"towers must be 1 or 2, got {towers}"):
+            TransformersConfig(name_or_path="here", towers=towers)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match=r"two models of transformers are TransformersConfig\(towers=2\)"):
+        TwoTowersConfig(tower=TransformersConfig(name_or_path="here"))  # type: ignore[arg-type]
+
+
+def test_quick_thoughts_keeps_the_small_steps_of_a_pretrained_model(bert: Path) -> None:
+    encoder = TransformersConfig(name_or_path=str(bert), towers=2)
+    usual = suited(quick_thoughts(), random_texts(30, 40), encoder=encoder)
+    config = with_adjacent_sentences(usual, 1200)
+    assert config == replace(usual, positives=Adjacent())
+    assert (config.optimizer.learning_rate, config.batch_size, config.head) == (3e-5, 64, None)

@@ -31,12 +31,11 @@ from tammes.cli.volumes import VolumeShape
 from tammes.data import GraphSet, GraphStream
 from tammes.diagnostics import alignment, uniformity
 from tammes.evaluation import CrossValidation
-from tammes.positives import Adjacent
 from tammes.report import Scores
 from tammes.report.evaluation import FILE, record
 from tammes.training import Data, GraphsSummary, Machine, Run, RunFolder, embed, load_run
 from tammes.training.seeds import Purpose, derive
-from tammes.training.source import sentences_and_contexts
+from tammes.training.source import both_sides
 
 MOST_PAIRS = 2_000
 
@@ -216,8 +215,7 @@ def _alignment_and_uniformity(run: Run, data: Data) -> tuple[float | None, float
     data = at_most(data, MOST_PAIRS)
     training = run.config.training
     embeddings = embed(run.model, data)[1]
-    if isinstance(training.positives, Adjacent):
-        embeddings = sentences_and_contexts(training, embeddings)[0]
+    embeddings, _ = both_sides(training, embeddings, embeddings)
     uniform = uniformity(embeddings)
     pairs = pairs_of(data, training, MOST_PAIRS)
     pairs = pairs[pairs[:, 0].argsort()]

@@ -22,7 +22,7 @@ from tammes.training.examples import Examples, readable
 from tammes.training.kind_rules import VIEWS_OF_ONE_ROW
 from tammes.training.pairing import Pairing
 from tammes.training.seeds import Purpose, derive
-from tammes.training.source import sentences_and_contexts
+from tammes.training.source import both_sides, sentences_and_contexts
 
 LARGEST_BATCH = 256
 LARGEST_SAMPLE = 1000
@@ -84,11 +84,14 @@ def choose_sample(train: Data, held_out: Data | None, config: TrainingConfig) ->
     """
     wanted = min(config.batch_size, LARGEST_BATCH)
     chosen_of = _adjacent_rows if isinstance(config.positives, Adjacent) else _paired_rows
+    whole = isinstance(config.positives, Adjacent) and config.positives.whole_documents
     data, (pairs, batch) = train, chosen_of(train, config, wanted)
     if held_out is not None:
         held_out_pairs, held_out_batch = chosen_of(held_out, config, wanted)
         enough = held_out_pairs if held_out_batch is None else held_out_batch
-        if len(enough) == wanted and len(held_out_pairs) > 1:
+        # Batches of whole documents need not be full.
+        is_batch = len(enough) == wanted or (whole and 2 * len(enough) > wanted)
+        if is_batch and len(held_out_pairs) > 1:
             data, pairs, batch = held_out, held_out_pairs, held_out_batch
     # The rows of the pairs come first, then those of the batch, then others up to the largest sample.
     first = pairs.T.flatten() if batch is None else torch.cat([pairs[:, 0], batch])
@@ -123,14 +126,15 @@ def _paired_rows(data: Data, config: TrainingConfig, wanted: int) -> tuple[Tenso
 def _adjacent_rows(data: Data, config: TrainingConfig, wanted: int) -> tuple[Tensor, Tensor]:
     """Return int64 (b, 2), sentences of a batch and the nearest of their positives, and the batch (wanted,).
 
-    The batch is one of the first epoch: contiguous sentences, in runs if the training cuts it into runs.
+    The batch is one of the first epoch: contiguous sentences, in runs if the training cuts it into runs, or
+    whole documents.
     """
     assert isinstance(config.positives, Adjacent)
     assert isinstance(data, Texts)
     none = torch.zeros(0, dtype=torch.int64)
     try:
         pairing = Pairing.of(data, config.positives, seed=config.seed, batch_size=wanted)
-        batch = pairing.epoch(0)[:wanted, 0]
+        batch = pairing.batches(0, wanted)[0][:, 0]
     except ValueError:
         return none.view(0, 2), none
     order = config.positives.reading_order(data.documents, data.positions)[batch]
@@ -149,13 +153,9 @@ def embedded_views(
 ) -> tuple[Tensor, Tensor]:
     """Return the embeddings (b, dim) of both sides of pairs, as the objective compares them.
 
-    Of adjacent sentences and two networks f and g these are f of the first and g of the second.
+    Of two networks f and g, on adjacent sentences or given pairs, they are f of the first, g of the second.
     """
-    first, second = embed_pairs(model, data, pairs, config.augmentations, seeds=seeds)
-    if not isinstance(config.positives, Adjacent):
-        return first, second
-    contexts = sentences_and_contexts(config, second)
-    return sentences_and_contexts(config, first)[0], contexts[-1]
+    return both_sides(config, *embed_pairs(model, data, pairs, config.augmentations, seeds=seeds))
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -206,6 +206,7 @@ class Compared:
             fitting = _fitting(objective, 2 * len(pairs), 2, labels)
             with torch.no_grad():
                 weights = fitting.weights(view_a, view_b, labels=labels, generator=generator)
+            embeddings, _ = both_sides(config, embeddings, embeddings)
             return Compared(embeddings=embeddings, view_a=view_a, view_b=view_b, weights=weights)
         assert isinstance(config.positives, Adjacent)
         window = config.positives.window

@@ -21,9 +21,13 @@ from tammes.encoders.resnet3d import ResNet3D, ResNet3DConfig
 from tammes.encoders.resnet9 import ResNet9, ResNet9Config
 from tammes.encoders.sentence_encoder import SentenceEncoder, SentenceNetwork
 from tammes.encoders.text_transformer import TextTransformer, TextTransformerConfig
-from tammes.encoders.transformers import TransformersImageEncoder, TransformersTextEncoder
+from tammes.encoders.transformers import (
+    TransformersImageEncoder,
+    TransformersTextEncoder,
+    TransformersTowers,
+)
 from tammes.encoders.transformers_config import TransformersConfig, UnavailableWeightsError
-from tammes.encoders.two_towers import TwoTowersConfig
+from tammes.encoders.two_towers import Tower, TwoTowersConfig, has_two_towers
 from tammes.encoders.vit import VisionTransformer, VisionTransformerConfig
 
 SentenceEncoderConfig = GRUConfig | TextTransformerConfig | TwoTowersConfig
@@ -68,11 +72,14 @@ __all__ = [
     "TextTransformer",
     "TextTransformerConfig",
     "TimmConfig",
+    "Tower",
     "TransformersConfig",
     "TransformersImageEncoder",
     "TransformersTextEncoder",
+    "TransformersTowers",
     "TwoTowersConfig",
     "UnavailableWeightsError",
     "VisionTransformer",
     "VisionTransformerConfig",
+    "has_two_towers",
 ]

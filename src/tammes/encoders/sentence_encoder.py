@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterable
 
 import torch
 from jaxtyping import Float
@@ -70,6 +71,13 @@ class SentenceEncoder(Encoder):
 
     def forward(self, tokens: Tokens) -> Float[Tensor, "batch features"]:
         """Return the features of sentences."""
+        return self._features(tokens, self.networks)
+
+    def of_tower(self, tokens: Tokens, tower: int) -> Float[Tensor, "batch d"]:
+        """Return the vectors of one network: 0 for f, 1 for g."""
+        return self._features(tokens, [self.networks[tower]])
+
+    def _features(self, tokens: Tokens, networks: Iterable[nn.Module]) -> Tensor:
         tokens = tokens.cut(self.max_length)
         if self.training and self.dropout:  # drawn for each token
             embedded = dropout(self.words(tokens.ids), self.dropout)
@@ -78,7 +86,7 @@ class SentenceEncoder(Encoder):
             words, rows = tokens.ids.unique(return_inverse=True)
             embedded = self.words(words)
         tokens = Tokens(rows, tokens.offsets)
-        vectors = [network(embedded, tokens) for network in self.networks]
+        vectors = [network(embedded, tokens) for network in networks]
         return vectors[0] if len(vectors) == 1 else torch.cat(vectors, dim=1)
 
     def has_dropout(self) -> bool:

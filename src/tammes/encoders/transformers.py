@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import torch
 from jaxtyping import Float, Int64
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn.functional import interpolate
 
 from tammes.data.model_tokenizer import ModelTokenizer
@@ -99,6 +99,38 @@ class TransformersTextEncoder(Encoder):
         with torch.no_grad(), torch.random.fork_rng(devices=[]):
             first, second = self(one)
         return not torch.equal(first, second)
+
+
+class TransformersTowers(Encoder):
+    """Two models of texts f and g, whose features [f(x), g(x)] are concatenated.
+
+    Both read the tokens of one tokenizer. They begin with the same pretrained weights, or with other random
+    ones, and share none.
+
+    Args:
+        f: model of sentences, or of anchors.
+        g: model of their contexts, or of positives and negatives.
+    """
+
+    def __init__(self, f: TransformersTextEncoder, g: TransformersTextEncoder) -> None:
+        super().__init__()
+        self.networks = nn.ModuleList([f, g])
+        self.features = f.features + g.features
+
+    def forward(self, tokens: Tokens) -> Float[Tensor, "batch features"]:
+        """Return the features of sentences."""
+        return torch.cat([network(tokens) for network in self.networks], dim=1)
+
+    def of_tower(self, tokens: Tokens, tower: int) -> Float[Tensor, "batch d"]:
+        """Return the features of one model: 0 for f, 1 for g."""
+        features: Tensor = self.networks[tower](tokens)
+        return features
+
+    def has_dropout(self) -> bool:
+        """Return whether two passes over one sentence differ in training."""
+        f = self.networks[0]
+        assert isinstance(f, TransformersTextEncoder)
+        return f.has_dropout()
 
 
 class TransformersImageEncoder(Encoder):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import torch
 from torch import nn
@@ -16,6 +16,7 @@ from tammes.encoders.transformers import (
     Pooling,
     TransformersImageEncoder,
     TransformersTextEncoder,
+    TransformersTowers,
     size_of,
 )
 
@@ -39,20 +40,23 @@ class TransformersConfig:
         max_length: Tokens of the longest sentence, special tokens included; the rest is cut off. By default
             128, or fewer if the model takes fewer.
         pretrained: Whether to start from the model's weights; else from random ones of its architecture.
+        towers: 2 for two models f and g of this architecture, whose features are concatenated: for a sentence
+            and its contexts, or an anchor and its positive. 1 for one model.
 
     Raises:
-        ValueError: an empty name, an unknown pooling, or a max_length below 1; when built, what
-            `ModelDescription.of` refuses.
+        ValueError: an empty name, an unknown pooling, a max_length below 1, or other towers than 1 and 2;
+            when built, what `ModelDescription.of` refuses.
 
     Example:
-        >>> TransformersConfig(name_or_path="bert-base-uncased", pooling="cls")
-        TransformersConfig(name_or_path='bert-base-uncased', pooling='cls', max_length=None, pretrained=True)
+        >>> TransformersConfig(name_or_path="bert-base-uncased", towers=2).pooling
+        'mean'
     """
 
     name_or_path: str
     pooling: Pooling = "mean"
     max_length: int | None = None
     pretrained: bool = True
+    towers: Literal[1, 2] = 1
 
     def __post_init__(self) -> None:
         if not isinstance(self.name_or_path, str) or not self.name_or_path:
@@ -63,11 +67,15 @@ class TransformersConfig:
             raise ValueError(f"pooling must be mean, cls or last, got {self.pooling!r}")
         if self.max_length is not None:
             check_integer("max_length", self.max_length, reason="it counts the tokens of a sentence")
+        if isinstance(self.towers, bool) or self.towers not in (1, 2):
+            raise ValueError(f"towers must be 1 or 2, got {self.towers!r}")
 
     def check_images(self) -> None:
-        """Raise ValueError for a pooling that images do not have."""
+        """Raise ValueError for a pooling that images do not have, or two towers."""
         if self.pooling == "last":
             raise ValueError("the last token means nothing in an image: choose the pooling mean or cls")
+        if self.towers == 2:
+            raise ValueError("towers=2 is for texts, a sentence and its contexts: choose towers=1 for images")
 
     def image_size(self) -> int | None:
         """Return the height of the images that the model was made for; None if it does not say.
@@ -88,13 +96,18 @@ class TransformersConfig:
         """
         return ModelDescription.of(self.name_or_path, texts=texts, max_length=self.max_length)
 
-    def build_for_texts(self, description: ModelDescription) -> TransformersTextEncoder:
-        """Build the encoder of sentences that the tokenizer of the description has read.
+    def build_for_texts(self, description: ModelDescription) -> TransformersTextEncoder | TransformersTowers:
+        """Build the encoder, or the two, of sentences that the tokenizer of the description has read.
 
         Raises:
             ValueError: for weights that cannot be read or do not fit, or a model that does not take the
                 tokens.
         """
+        if self.towers == 2:
+            return TransformersTowers(self._of_texts(description), self._of_texts(description))
+        return self._of_texts(description)
+
+    def _of_texts(self, description: ModelDescription) -> TransformersTextEncoder:
         tokenizer = description.tokenizer
         assert tokenizer is not None  # it describes a model of texts
         model, missing = self._model(description, texts=True)

@@ -10,6 +10,7 @@ from torch import Tensor
 
 from tammes.checks import check_integer
 from tammes.positives.neighbors import Neighbors
+from tammes.positives.whole_documents import whole_documents
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -21,13 +22,21 @@ class Adjacent:
     stand one after the other, in another order in each epoch, so that a run may end one document and begin
     the next.
 
+    With `whole_documents` a batch holds whole documents from anywhere, as many as find room in the batch
+    size, so that no positive is lost at its edge; batches then differ in size, and all are more than half
+    full. Only a document longer than a batch is cut, elsewhere in each epoch. Every sentence that has a
+    positive is visited once in an epoch, but for at most one batch that is not half full. The number of
+    batches is that of the first epoch: another epoch leaves out its smallest batches if it has more, and
+    begins again if it has fewer.
+
     Args:
         window: Largest distance of a positive in sentences.
         run: Contiguous sentences of a batch; None for the whole batch, as in the paper. Shorter runs make
             most negatives sentences of other documents.
+        whole_documents: Whether a batch is made of whole documents, instead of runs.
 
     Raises:
-        ValueError: a window below 1, a run that is not longer than the window.
+        ValueError: a window below 1, a run that is not longer than the window; whole documents and a run.
 
     Source: Logeswaran and Lee, An efficient framework for learning sentence representations, 2018, sec. 3.
 
@@ -37,16 +46,27 @@ class Adjacent:
         tensor([4, 5, 6, 0, 1, 2, 3])
         >>> Adjacent().unpaired(documents)
         tensor([7])
+        >>> whole = Adjacent(whole_documents=True)
+        >>> [batch.tolist() for batch in whole.batches(documents, seed=0, size=6)]
+        [[0, 1, 2, 3]]
     """
 
     window: int = 1
     run: int | None = None
+    whole_documents: bool = False
 
     def __post_init__(self) -> None:
         check_integer("window", self.window, reason="it counts the sentences on each side")
         if self.run is not None:
             check_integer(
                 "run", self.run, minimum=self.window + 1, reason="it holds a sentence and those of its window"
+            )
+        if not isinstance(self.whole_documents, bool):
+            raise ValueError(f"whole_documents must be True or False, got {self.whole_documents!r}")
+        if self.whole_documents and self.run is not None:
+            raise ValueError(
+                f"a batch is made of whole documents or of runs, got whole_documents and run={self.run}: "
+                "choose one of them"
             )
 
     def rows(
@@ -79,6 +99,31 @@ class Adjacent:
         whole = len(order) // run
         runs = order[: whole * run].view(whole, run)[torch.randperm(whole, generator=generator)]
         return torch.cat([runs.flatten(), order[whole * run :]])
+
+    def batches(
+        self,
+        documents: Int64[Tensor, " n"],
+        *,
+        seed: int,
+        size: int,
+        positions: Int64[Tensor, " n"] | None = None,
+    ) -> tuple[Int64[Tensor, " rows"], ...]:
+        """Return the rows of each batch of one epoch, made of whole documents.
+
+        Args:
+            documents: document of each sentence.
+            seed: random seed of the epoch.
+            size: sentences of the largest batch.
+            positions: position of each sentence in its document; None where the rows are in reading order
+                without gaps.
+
+        Raises:
+            ValueError: no sentence has a positive, or the window is longer than every document.
+        """
+        order = self._readable(documents, positions)
+        lengths = documents[order].unique_consecutive(return_counts=True)[1]
+        places = whole_documents(lengths, size=size, shortest=self.window + 1, seed=seed)
+        return tuple(order[each] for each in places)
 
     def pairs(
         self, documents: Int64[Tensor, " n"], *, seed: int, positions: Int64[Tensor, " n"] | None = None

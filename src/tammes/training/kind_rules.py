@@ -11,7 +11,7 @@ from tammes.encoders import (
     ProjectionHeadConfig,
     SentenceEncoderConfig,
     TransformersConfig,
-    TwoTowersConfig,
+    has_two_towers,
 )
 from tammes.positives import (
     Active,
@@ -100,6 +100,8 @@ def check_text_parts(config: TrainingConfig) -> None:
         )
     if isinstance(config.positives, Adjacent):
         _check_adjacent(config, config.positives)
+    if isinstance(config.positives, Adjacent | GivenPairs) and has_two_towers(config.encoder):
+        _check_no_head(config)
     if isinstance(config.encoder, SentenceEncoderConfig):
         if isinstance(config.positives, SameInstance) and config.encoder.dropout == 0:
             raise ValueError(
@@ -121,12 +123,15 @@ def check_text_parts(config: TrainingConfig) -> None:
         )
 
 
-def _check_adjacent(config: TrainingConfig, positives: Adjacent) -> None:
-    if config.head is not None and isinstance(config.encoder, TwoTowersConfig):
+def _check_no_head(config: TrainingConfig) -> None:
+    if config.head is not None:
         raise ValueError(
             "two towers are compared without a head, f of a sentence with g of others, got "
             f"head={config.head!r}: choose head=None"
         )
+
+
+def _check_adjacent(config: TrainingConfig, positives: Adjacent) -> None:
     run = config.batch_size if positives.run is None else positives.run
     if config.batch_size % run:
         raise ValueError(f"run must divide the batch of {config.batch_size} sentences, got {run}")
@@ -134,6 +139,25 @@ def _check_adjacent(config: TrainingConfig, positives: Adjacent) -> None:
         raise ValueError(
             f"window={positives.window} leaves no negatives in a batch of {config.batch_size} sentences: "
             f"choose a batch of more than {2 * positives.window + 1}"
+        )
+    if positives.whole_documents:
+        _check_half_full(config, positives)
+
+
+def _check_half_full(config: TrainingConfig, positives: Adjacent) -> None:
+    """Refuse what a batch of whole documents, which may be little more than half full, has no room for."""
+    negatives = config.batch_size // 2 - 2 * positives.window
+    if negatives < 1:
+        raise ValueError(
+            f"window={positives.window} leaves no negatives in a batch of whole documents that is half of "
+            f"{config.batch_size} sentences: choose a batch of at least {4 * positives.window + 2}"
+        )
+    k = config.objective.selection.subset_size
+    if k is not None and k > negatives:
+        raise ValueError(
+            f"a batch of whole documents may be half of {config.batch_size} sentences, whose anchors have "
+            f"{negatives} negatives, but {config.objective.selection!r} takes {k}: choose a smaller k, or a "
+            f"batch of at least {2 * (k + 2 * positives.window)}"
         )
 
 

@@ -21,6 +21,7 @@ from tammes.training.examples import Data, readable
 from tammes.training.model import Model
 from tammes.training.pairing import Pairing
 from tammes.training.seeds import Purpose, derive
+from tammes.training.source import both_sides
 
 ROWS = 2_000
 """Rows at most, drawn once from the training data."""
@@ -106,7 +107,8 @@ class LabelFree:
                 derive(self.config.seed, Purpose.DIAGNOSIS, number, 0),
                 derive(self.config.seed, Purpose.DIAGNOSIS, number, 1),
             )
-            parts.append(embed_pairs(model, self.data, pairs, self.config.augmentations, seeds=seeds))
+            views = embed_pairs(model, self.data, pairs, self.config.augmentations, seeds=seeds)
+            parts.append(both_sides(self.config, *views))
         first, second = zip(*parts, strict=True)
         return torch.cat(first), torch.cat(second)
 

@@ -185,7 +185,7 @@ class MetricsRecorder(Callback):
     def on_train_epoch_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
         assert isinstance(pl_module, ContrastiveModule)
         epoch = trainer.current_epoch + 1
-        last = self.group.means(pl_module.numbers(), weight=pl_module.shard.size)
+        last = self.group.means(pl_module.numbers(), weight=pl_module.rows)
         last |= {name: float(total) / self.steps for name, total in self.term_sums.items()}
         assert self.flops is not None
         processes = self.group.launch.count

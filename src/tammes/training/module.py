@@ -39,7 +39,7 @@ from tammes.training.model import Model
 from tammes.training.momentum import KeysConfig, MomentumEncoder, ema_decay_at
 from tammes.training.sampler import Shard
 from tammes.training.seeds import Purpose, derive
-from tammes.training.source import sentences_and_contexts, source_of
+from tammes.training.source import compares_towers, embedded_by_towers, sentences_and_contexts, source_of
 from tammes.training.views import augmented, views_of
 
 
@@ -69,6 +69,7 @@ class ContrastiveModule(LightningModule):
         care: terms beside the objective, or None.
         terms: the values of these terms in the last step.
         masked: masks, noise and their terms, or None.
+        rows: number of rows that this process had in the last step.
         means: numbers of the last step that are averaged over an epoch.
         average: moving average of the weights, or None.
         flops: floating-point operations of the first step on this process; None before it.
@@ -115,7 +116,7 @@ class ContrastiveModule(LightningModule):
         self.flops: int | None = None
         self.local_maxima: GradientMaxima = {}
         self.finite = FiniteChecks(at_once=not self.group.is_single)
-        self.labels = examples.labels
+        self.labels, self.rows = examples.labels, self.shard.size
         self.learning_rate = self.gradient_norm = 0.0
         initial = config.objective.temperature
         self.temperature = LearnedTemperature(initial=initial) if config.learn_temperature else None
@@ -130,6 +131,7 @@ class ContrastiveModule(LightningModule):
     def training_step(self, batch: PairBatch, batch_idx: int) -> Tensor:
         step = self.global_step
         rows = batch[2][:, 0]
+        self.rows = len(rows)
         if self.active is not None:
             self.active.begin_step(step, self.model)
         # An error on one process (an image that cannot be decoded, a NaN) would leave the others waiting in
@@ -222,6 +224,8 @@ class ContrastiveModule(LightningModule):
         """
         if isinstance(views[0], GraphBatch) and len(views) == 1:
             return self.model.nodes_and_graphs(views[0])
+        if len(views) > 1 and compares_towers(self.config):
+            return embedded_by_towers(self.model.encoder, views, chunk=self.config.chunk)
         if self.keys is not None:
             assert isinstance(self.keys.model, Model)
             first, second = views
@@ -254,8 +258,7 @@ class ContrastiveModule(LightningModule):
         labels = self._labels(rows)
         if isinstance(self.source, ContextWindow):
             order = self.examples.reading_order(self.source.window)[rows.cpu()].to(rows.device)
-            sides = sentences_and_contexts(self.config, embeddings[0])
-            return self.source(*sides, ids=order, labels=labels)
+            return self.source(*sentences_and_contexts(self.config, embeddings[0]), ids=order, labels=labels)
         if isinstance(self.source, TwoTowers):
             anchors, positives, *given = embeddings
             hard = torch.stack(given, dim=1) if given else None

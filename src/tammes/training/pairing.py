@@ -1,5 +1,6 @@
 """Pairs of anchors and positives in each epoch."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
@@ -114,6 +115,25 @@ class Pairing:
             assert self.positions is not None
             return self.positives.pairs(self.labels, seed=seed, positions=self.positions)
         return self.positives.pairs(self.labels, seed=seed)
+
+    def batches(self, number: int, size: int) -> Sequence[Tensor]:
+        """Return the batches of an epoch, int64 (size, 2) each; those of whole documents may be smaller.
+
+        Args:
+            number: number of the epoch.
+            size: rows of a batch; the last batch may have fewer.
+        """
+        if not self.sizes_differ:
+            return self.epoch(number).split(size)
+        assert isinstance(self.positives, Adjacent)
+        seed = derive(self.seed, Purpose.ORDER, number)
+        found = self.positives.batches(self.labels, seed=seed, size=size, positions=self.positions)
+        return [rows[:, None].expand(-1, 2) for rows in found]
+
+    @property
+    def sizes_differ(self) -> bool:
+        """Whether batches differ in size, because they are made of whole documents."""
+        return isinstance(self.positives, Adjacent) and self.positives.whole_documents
 
     @property
     def negatives(self) -> Tensor | None:

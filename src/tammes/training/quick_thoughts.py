@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from tammes.contrast import SupCon
 from tammes.correction import Debias
 from tammes.coupling import Hard, Uniform
-from tammes.encoders import GRUConfig, TwoTowersConfig
+from tammes.encoders import GRUConfig, TransformersConfig, TwoTowersConfig
 from tammes.objective import Objective
 from tammes.positives import Adjacent
 from tammes.training.optimizer import Adam, Cosine
@@ -51,12 +51,15 @@ def with_adjacent_sentences(config: TrainingConfig, rows: int) -> TrainingConfig
     """Return the settings of a training on texts with those of quick-thoughts.
 
     Two gated recurrent networks of 256 units, batches of 256 contiguous sentences, and Adam with a learning
-    rate that falls along half a cosine from 1e-3. A training visits about a million sentences.
+    rate that falls along half a cosine from 1e-3. A training visits about a million sentences. A model of
+    transformers keeps batches, epochs and optimizer.
 
     Args:
         config: settings that suit the texts.
         rows: number of sentences.
     """
+    if isinstance(config.encoder, TransformersConfig):
+        return replace(config, positives=Adjacent())
     return replace(
         config,
         encoder=TwoTowersConfig(tower=GRUConfig()),

@@ -1,11 +1,12 @@
 """Batches of pairs in the order of an epoch, and the shard of each batch that a process takes."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from torch import Tensor
 from torch.utils.data import Sampler
 
+from tammes.positives.whole_documents import exactly
 from tammes.training.pairing import Pairing
 from tammes.training.shard_order import ShardOrder
 
@@ -62,7 +63,8 @@ class PairSampler(Sampler[list[list[int]]]):
 
     A run that stopped in the middle of an epoch continues with the remaining batches: the first epoch leaves
     out the batches before `first_step`. The last, partial batch of an epoch is dropped, and so are the pairs
-    by which an epoch exceeds the smallest epoch: all epochs have the same number of batches.
+    by which an epoch exceeds the smallest epoch: all epochs have the same number of batches. Batches of whole
+    documents differ in size; their number is that of the first epoch (see `Adjacent`).
 
     The processes take parts of the same batches. Of data in shards, each process makes its part of a batch
     from its own shards, in the order of `ShardOrder`.
@@ -107,6 +109,9 @@ class PairSampler(Sampler[list[list[int]]]):
         self.shard = shard
         self.order = self._order()
         self.batches = pairs // shard.batch_size
+        if pairing.sizes_differ:
+            self._check_smallest()
+            self.batches = len(pairing.batches(0, shard.batch_size))
         if self.order is not None:
             largest_part = -(-shard.batch_size // shard.processes)
             self.batches = self.order.fewest // largest_part
@@ -139,8 +144,21 @@ class PairSampler(Sampler[list[list[int]]]):
         if self.order is not None:
             rows = self.order.epoch(self.epoch)
             return rows[:, None].expand(-1, 2).split(self.shard.size)  # an image is its own positive
-        pairs = self.pairing.epoch(self.epoch)
-        return [batch[self.shard.rows] for batch in pairs.split(self.shard.batch_size)]
+        batches = self.pairing.batches(self.epoch, self.shard.batch_size)
+        if not self.pairing.sizes_differ:
+            return [batch[self.shard.rows] for batch in batches]
+        batches = exactly(batches, self.batches)
+        return [batch[replace(self.shard, batch_size=len(batch)).rows] for batch in batches]
+
+    def _check_smallest(self) -> None:
+        """Refuse processes that would get fewer than two rows of a batch that is hardly half full."""
+        smallest, processes = self.shard.batch_size // 2 + 1, self.shard.processes
+        if processes > 1 and smallest < 2 * processes:
+            raise ValueError(
+                f"of {self.shard.batch_size} sentences a batch of whole documents has {smallest} or more, "
+                f"too few for {processes} processes, each of which takes 2 or more: start fewer, or choose a "
+                f"batch size of at least {4 * processes - 2}"
+            )
 
     def _order(self) -> ShardOrder | None:
         sharded, shard = self.pairing.sharded, self.shard

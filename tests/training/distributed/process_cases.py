@@ -28,7 +28,7 @@ from tammes.encoders import (
     ResNetConfig,
     VisionTransformerConfig,
 )
-from tammes.positives import Active, Neighbors, Photographs, Quantile, SameClass, Targeted
+from tammes.positives import Active, Adjacent, Neighbors, Photographs, Quantile, SameClass, Targeted
 from tammes.sources import Gather
 from tammes.training import (
     Adam,
@@ -52,6 +52,7 @@ from tammes.training.distributed.group import joined
 from tammes.training.distributed.launch import Launch
 from tammes.training.loader import PairBatch
 from tammes.training.module import ContrastiveModule
+from tammes.training.quick_thoughts import quick_thoughts
 from tammes.training.sampler import Shard
 from tiny import make_config, make_text_config, random_images, random_texts, write_shards
 
@@ -112,6 +113,12 @@ EXACT = {
     "other images": replace(CONFIG, positives=SameClass(), epochs=1),
     "texts": replace(make_text_config(), batch_size=5),
     "neighbors": replace(make_text_config(), batch_size=5, positives=Neighbors()),
+    "whole documents": replace(  # each batch is a document of nine sentences
+        make_text_config(),
+        objective=quick_thoughts(),
+        batch_size=11,
+        positives=Adjacent(whole_documents=True),
+    ),
 }
 
 

@@ -92,10 +92,11 @@ OF_QUICK_THOUGHTS = {
     "held_out": "Without --test, the part of each document's sentences that is kept for measuring and not "
     "trained on (by default 0: all are trained on, and nothing is measured).",
     "batch_size": "Contiguous sentences per step, over all processes (by default 256, and fewer for less "
-    "than 1,024 sentences).",
+    "than 1,024 sentences; at most 64 for a model of transformers).",
     "epochs": f"Number of times that every sentence is visited (by default so that about {VISITED:,} are "
-    "visited, and at most 100).",
-    "learning_rate": "Step size of Adam (by default 1e-3).",
+    "visited, and at most 100; 1 to 10 for a pretrained model).",
+    "learning_rate": "Step size of Adam (by default 1e-3; 3e-5 for a pretrained model, 3e-4 for an untrained "
+    "one of transformers).",
     "encoder": "Network whose features are wanted (by default two-towers).",
     "positives": "Sentences that are positives of each other (by default adjacent).",
 }
