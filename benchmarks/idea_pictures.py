@@ -139,7 +139,7 @@ def main(folder: Path) -> None:
         figure.savefig(folder / f"{name}.png", dpi=110)
         plt.close(figure)
     for name in DRAWINGS:
-        (folder / f"{name}.svg").write_text(drawn_svg(name), encoding="utf-8")
+        (folder / f"idea-{name}.svg").write_text(drawn_svg(name), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -33,18 +33,19 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_one_command_draws_a_picture_for_each_page(folder: Path) -> None:
     pictures = import_module("idea_pictures")
-    names = [f"{name}.png" for name in pictures.PICTURES] + [f"{name}.svg" for name in pictures.DRAWINGS]
-    assert sorted(file.name for file in folder.iterdir()) == sorted(names)
-    for name in names:
+    pages = {f"{page}.png": page for page in pictures.PICTURES}
+    pages |= {f"idea-{page}.svg": page for page in pictures.DRAWINGS}
+    assert {file.name for file in folder.iterdir()} == pages.keys()
+    for name, page in pages.items():
         assert (folder / name).stat().st_size > 10_000
         assert (ROOT / f"docs/images/{name}").is_file()
-        assert f"](images/{name})" in (ROOT / f"docs/{name[:-4]}.md").read_text()
+        assert f"](images/{name})" in (ROOT / f"docs/{page}.md").read_text()
 
 
 @pytest.mark.parametrize("name", ["sources", "masked", "extensions", "features", "positives", "graphs"])
 def test_a_drawing_can_be_read_in_both_modes_and_at_400_pixels(name: str, folder: Path) -> None:
     """As a file of its own: no page gives it colors."""
-    text = (folder / f"{name}.svg").read_text()
+    text = (folder / f"idea-{name}.svg").read_text()
     assert len(text) < 60_000
     drawing = ElementTree.fromstring(text)
     background, *_ = drawing.findall("{*}rect")
