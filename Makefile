@@ -14,7 +14,11 @@ LARGEST := 2000000
 # What every part leans on, with the versions of other packages that `lowest` and `newest` install.
 CORE := tests/test_*.py tests/reduce tests/coupling tests/contrast tests/data tests/encoders tests/training
 
-.PHONY: help setup demo docs test test-hosts lint attack lowest newest sbom package benchmark clean
+# What runs in the libraries of the extras `hosts` and `onnx`.
+HOSTED := tests/integrations tests/encoders/test_encoders_transformers.py tests/training/test_training_transformers.py \
+	tests/cli/test_cli_export.py tests/cli/test_cli_transformers.py
+
+.PHONY: help setup demo docs test test-hosts lint attack lowest lowest-hosts newest sbom recipe package benchmark clean
 
 help:
 	@echo "make demo       compare objectives on ten digits and on 400 glyphs; writes demo/report.html and demo/glyphs.html"
@@ -23,8 +27,10 @@ help:
 	@echo "make test-hosts the losses for lightly and open_clip, within them, in a separate environment"
 	@echo "make attack     an hour of random objectives, kills and damaged files"
 	@echo "make lowest     the tests of the core with the oldest versions of other packages that are allowed"
+	@echo "make lowest-hosts  likewise the tests of the extras hosts and onnx"
 	@echo "make newest     likewise with the newest; PYTHON=python3.13 chooses a Python for both"
 	@echo "make sbom       write the software bill of materials of constraints.txt to sbom.json"
+	@echo "make recipe     render the recipe of conda-forge with the tool that builds it"
 	@echo "make package    build the wheel and the sdist, check both, and try the wheel where nothing else is"
 	@echo "make benchmark  time and memory of the objectives against their peers"
 	@echo "make clean      remove the environment and what the demo wrote"
@@ -80,6 +86,14 @@ lowest:
 	$(VENV)-lowest/bin/python -m pip install --quiet --constraint $(VENV)-lowest/constraints.txt --editable ".[test]"
 	OMP_NUM_THREADS=1 $(VENV)-lowest/bin/python -m pytest --numprocesses 2 -W default $(CORE)
 
+# Apart from `lowest`: transformers takes none of the oldest tokenizers that the extra `text` allows.
+lowest-hosts:
+	$(PYTHON) -m venv $(VENV)-lowest-hosts
+	$(PYTHON) .ci/lowest.py hosts onnx images > $(VENV)-lowest-hosts/constraints.txt
+	$(VENV)-lowest-hosts/bin/python -m pip install --quiet --constraint $(VENV)-lowest-hosts/constraints.txt \
+		--editable ".[test,hosts,onnx]"
+	OMP_NUM_THREADS=1 $(VENV)-lowest-hosts/bin/python -m pytest --numprocesses 2 -W default $(HOSTED)
+
 newest:
 	$(PYTHON) -m venv $(VENV)-newest
 	$(VENV)-newest/bin/python -m pip install --quiet --upgrade --editable ".[test]"
@@ -96,6 +110,11 @@ sbom:
 	$(VENV)-sbom/bin/python -m pip install --quiet --constraint constraints.txt cyclonedx-bom==7.5.0
 	$(VENV)-sbom/bin/cyclonedx-py requirements constraints.txt --pyproject pyproject.toml \
 		--output-format JSON --output-reproducible --output-file sbom.json
+
+recipe:
+	$(PYTHON) -m venv $(VENV)-recipe
+	$(VENV)-recipe/bin/python -m pip install --quiet --constraint constraints.txt py-rattler-build==0.73.0
+	$(VENV)-recipe/bin/python .ci/recipe.py conda/recipe.yaml
 
 # Ends with the wheel in an environment of its own, tried from an empty folder.
 package:
@@ -115,5 +134,5 @@ benchmark: setup
 	$(BIN)/python benchmarks/cpu.py
 
 clean:
-	rm -rf $(VENV) $(VENV)-docs $(VENV)-hosts $(VENV)-lowest $(VENV)-newest $(VENV)-sbom $(VENV)-package \
-		$(VENV)-installed dist demo docs/_build docs/gallery docs/measured
+	rm -rf $(VENV) $(VENV)-docs $(VENV)-hosts $(VENV)-lowest $(VENV)-lowest-hosts $(VENV)-newest $(VENV)-sbom \
+		$(VENV)-recipe $(VENV)-package $(VENV)-installed dist demo docs/_build docs/gallery docs/measured

@@ -1,4 +1,4 @@
-"""The pictures of docs/objective.md, docs/theory.md and docs/geometry.md, one for each idea.
+"""The pictures of the pages that explain an idea, one for each.
 
 python benchmarks/idea_pictures.py docs/images
 """
@@ -6,6 +6,7 @@ python benchmarks/idea_pictures.py docs/images
 from __future__ import annotations
 
 import math
+import re
 import sys
 from pathlib import Path
 
@@ -16,7 +17,10 @@ matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 from matplotlib.figure import Figure
 
+import idea_drawings
 import tammes
+from tammes.report.markup import inline_svg
+from tammes.report.palette import DARK, GRID, INK, LIGHT, MUTED
 from tammes.theory import ClassDistribution, best_k, log_transfer_coefficient, pack
 
 COUPLINGS = {
@@ -83,6 +87,50 @@ def geometry(counts: tuple[int, ...] = (4, 6, 10, 24)) -> Figure:
 
 
 PICTURES = {"objective": objective, "theory": theory, "geometry": geometry}
+DRAWINGS = {
+    "sources": idea_drawings.sources,
+    "masked": idea_drawings.masked,
+    "extensions": idea_drawings.extensions,
+    "features": idea_drawings.features,
+    "positives": idea_drawings.positives,
+    "graphs": idea_drawings.graphs,
+}
+"""Drawings by page, which follow the light and dark modes of their reader."""
+STYLE = {
+    **dict.fromkeys(("text.color", "axes.titlecolor", "axes.labelcolor"), INK),
+    **dict.fromkeys(("axes.edgecolor", "xtick.color", "ytick.color"), GRID),
+    **dict.fromkeys(("xtick.labelcolor", "ytick.labelcolor"), MUTED),
+    **dict.fromkeys(("font.size", "axes.titlesize", "axes.labelsize", "legend.fontsize"), 9),
+    "legend.frameon": False,
+    "axes.titlepad": 4,
+}
+
+
+def drawn_svg(name: str) -> str:
+    """Return the drawing of a page as an SVG file in the colors of its reader's mode.
+
+    The background is part of the drawing, so that text is readable on any page.
+    """
+    with matplotlib.rc_context(STYLE):
+        text = str(inline_svg(DRAWINGS[name](), name=name, description=DRAWINGS[name].__doc__ or ""))
+    start = text.index(">") + 1
+    label = re.search(r'aria-label="[^"]*"', text[:start])
+    box = re.search(r'viewBox="0 0 ([\d.]+) ([\d.]+)"', text[:start])
+    assert label is not None  # both as `inline_svg` writes them
+    assert box is not None
+    width, height = (round(SCALE * float(each)) for each in box.groups())
+    light, dark = ("".join(f"{key}:{value};" for key, value in mode.items()) for mode in (LIGHT, DARK))
+    return (
+        '<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" role="img" '
+        f'{label[0]} {box[0]} width="{width}" height="{height}">\n'
+        f"<style>:root{{{light}}}@media (prefers-color-scheme:dark){{:root{{{dark}}}}}"
+        "text{font-family:system-ui,sans-serif!important}image{image-rendering:pixelated}</style>\n"
+        f'<rect width="100%" height="100%" fill="var(--paper)"/>\n{text[start:]}\n'
+    )
+
+
+SCALE = 1.5
+"""Pixels a point where the page is wide enough."""
 
 
 def main(folder: Path) -> None:
@@ -90,6 +138,8 @@ def main(folder: Path) -> None:
         figure = drawn()
         figure.savefig(folder / f"{name}.png", dpi=110)
         plt.close(figure)
+    for name in DRAWINGS:
+        (folder / f"idea-{name}.svg").write_text(drawn_svg(name), encoding="utf-8")
 
 
 if __name__ == "__main__":

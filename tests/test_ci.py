@@ -14,6 +14,7 @@ import pytest
 from packaging.requirements import Requirement
 
 ROOT = Path(__file__).parent.parent
+NEEDED = re.compile(r'^ *require\("([\w-]+)", minimum="([\d.]+)"', re.MULTILINE)
 OPTIONAL = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
 
 
@@ -36,6 +37,26 @@ def test_the_oldest_versions_suit_all_extras_that_are_tested() -> None:
     # Not only allowed, but the oldest.
     assert versions["datasets"] == "3.2"
     assert versions["torch"] == "2.10"
+
+
+def test_the_oldest_versions_of_named_extras_are_theirs() -> None:
+    printed = subprocess.run(
+        [sys.executable, ROOT / ".ci/lowest.py", "hosts", "onnx"], capture_output=True, text=True, check=True
+    )
+    versions = dict(line.split("==") for line in printed.stdout.splitlines())
+    for requirement in map(Requirement, [*OPTIONAL["hosts"], *OPTIONAL["onnx"]]):
+        assert f"{requirement.name}>={versions[requirement.name]}" == str(requirement)
+    assert "tokenizers" not in versions
+
+
+def test_an_adapter_needs_what_its_extra_does() -> None:
+    extras = {requirement.name: requirement for requirement in map(Requirement, OPTIONAL["hosts"])}
+    found = []
+    for file in sorted((ROOT / "src/tammes").rglob("*.py")):
+        found += NEEDED.findall(file.read_text())
+    assert {name for name, _ in found} == {"pytorch-metric-learning", "sentence-transformers", "transformers"}
+    for name, minimum in found:
+        assert str(extras[name].specifier) == f">={minimum}"
 
 
 @pytest.mark.parametrize(("size", "code"), [(1999, 0), (2000, 0), (2001, 1)])

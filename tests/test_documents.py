@@ -101,8 +101,8 @@ def test_the_conda_recipe_asks_for_what_the_package_does() -> None:
         f"{name} = {target}" for name, target in project["project"]["scripts"].items()
     ]
     assert recipe["about"]["summary"] == project["project"]["description"]
-    assert set(project["build-system"]["requires"]) == {"hatchling>=1.26"}
-    assert "hatchling >=1.26" in recipe["requirements"]["host"]
+    assert set(project["build-system"]["requires"]) == {"hatchling>=1.27"}
+    assert "hatchling >=1.27" in recipe["requirements"]["host"]
 
 
 def test_the_steps_of_a_release_name_each_file_that_has_the_version() -> None:

@@ -80,17 +80,6 @@ def test_value_is_ours_and_the_embeddings_come_with_it(folder: Path, tmp_path: P
 
 def test_accumulated_gradients_are_the_mean_over_the_batches(folder: Path, tmp_path: Path) -> None:
     seen: list[list[Tensor]] = []
-
-    def keep(trainer: ObjectiveTrainer) -> None:
-        step = trainer.optimizer.step
-        parameters = list(trainer.model.parameters())
-
-        def kept(*arguments: Any, **named: Any) -> Any:
-            seen.append([each.grad.clone() for each in parameters if each.grad is not None])
-            return step(*arguments, **named)
-
-        trainer.optimizer.step = kept
-
     trainer = trainer_of(
         folder,
         tmp_path,
@@ -101,7 +90,10 @@ def test_accumulated_gradients_are_the_mean_over_the_batches(folder: Path, tmp_p
     )
     start = AutoModel.from_pretrained(folder)
     trainer.create_optimizer()
-    keep(trainer)
+    parameters = list(trainer.model.parameters())
+    trainer.optimizer.register_step_pre_hook(
+        lambda *_: seen.append([each.grad.clone() for each in parameters if each.grad is not None])
+    )
     batches = list(trainer.get_train_dataloader())
     trainer.get_train_dataloader = lambda: batches  # the order is drawn anew otherwise
     trainer.train()
