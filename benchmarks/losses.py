@@ -17,9 +17,23 @@ import compilers
 import libraries
 from method import BETA, CLASS_PRIOR, TEMPERATURE, LossMethod, Task, by_autograd, loss_task
 from products import products_alone
-from tammes import Objective, recipes
+from tammes import recipes
 from tammes.pairs import Pairs
 from tammes.reduce import Dense
+
+SIMCLR = recipes.simclr(temperature=TEMPERATURE)
+HCL = recipes.hcl(temperature=TEMPERATURE, beta=BETA, class_prior=CLASS_PRIOR)
+DENSE_SIMCLR, DENSE_HCL = replace(SIMCLR, engine=Dense()), replace(HCL, engine=Dense())
+
+
+def simclr_whole(a: Tensor, b: Tensor) -> Tensor:
+    """Return the loss as a part of a compiled graph, S in memory."""
+    return DENSE_SIMCLR(a, b)
+
+
+def hcl_whole(a: Tensor, b: Tensor) -> Tensor:
+    """Return the same of HCL, by another function: the compiler makes eight programs of one at most."""
+    return DENSE_HCL(a, b)
 
 
 def nt_xent_cross_entropy(a: Tensor, b: Tensor) -> Tensor:
@@ -65,7 +79,7 @@ def nt_xent() -> Task:
     return loss_task(
         key="nt-xent",
         title="NT-Xent",
-        ours=LossMethod(name="tammes, simclr", step=by_autograd(recipes.simclr(temperature=TEMPERATURE))),
+        ours=LossMethod(name="tammes, simclr", step=by_autograd(SIMCLR)),
         peers=(
             LossMethod(name="PyTorch, cross-entropy", step=by_autograd(nt_xent_cross_entropy), limit=8192),
             LossMethod(
@@ -99,16 +113,12 @@ def nt_xent() -> Task:
                 needs="sentence_transformers",
             ),
         ),
-        also_ours=(compiled_whole(recipes.simclr(temperature=TEMPERATURE)),),
+        also_ours=(
+            LossMethod(name="tammes, compiled whole", step=compilers.compiled(simclr_whole), limit=8192),
+        ),
         references=(products_alone(),),
         products=2.0,
     )
-
-
-def compiled_whole(objective: Objective) -> LossMethod:
-    """Return an objective that `torch.compile` makes a part of its graph, S in memory."""
-    whole = replace(objective, engine=Dense())
-    return LossMethod(name="tammes, compiled whole", step=compilers.compiled(whole), limit=8192)
 
 
 def one_way() -> Task:
@@ -152,12 +162,13 @@ def one_way() -> Task:
 
 def hcl() -> Task:
     """Return the task of HCL, with as many products as NT-Xent."""
-    objective = recipes.hcl(temperature=TEMPERATURE, beta=BETA, class_prior=CLASS_PRIOR)
     return loss_task(
         key="hcl",
         title="HCL with debiasing",
-        ours=LossMethod(name="tammes, hcl", step=by_autograd(objective)),
-        also_ours=(compiled_whole(objective),),
+        ours=LossMethod(name="tammes, hcl", step=by_autograd(HCL)),
+        also_ours=(
+            LossMethod(name="tammes, compiled whole", step=compilers.compiled(hcl_whole), limit=8192),
+        ),
         peers=(
             LossMethod(name="dense formula", step=by_autograd(hcl_dense), limit=4096),
             LossMethod(

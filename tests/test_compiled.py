@@ -95,6 +95,8 @@ WHOLE = {
     "dcl": recipes.dcl(temperature=0.5, class_prior=0.1),
     "on the floor": recipes.dcl(temperature=0.5, class_prior=0.9),
     "hcl": recipes.hcl(temperature=0.5, beta=1.0, class_prior=0.1),
+    "sharp hcl": recipes.hcl(temperature=0.05, beta=1.0, class_prior=0.1),
+    "hcl of another beta": recipes.hcl(temperature=0.5, beta=0.5, class_prior=0.1),
     "constant weights": replace(
         recipes.hcl(temperature=0.2, beta=2.0, class_prior=0.1), coupling=Hard(beta=2.0, detach=True)
     ),
