@@ -17,7 +17,7 @@ from tammes.estimate import Estimate
 
 ROOT = Path(__file__).parent.parent
 RESULTS = ROOT / "benchmarks/results"
-CPU = "2026-11-26-cpu-avx512.md"
+CPU = "2026-11-28-cpu-avx512.md"
 SIGNNET = "2026-11-28-signnet-avx512.md"
 # Columns of the README's table: the section of the record, and the methods of which the quickest is meant.
 COMPILED = ("compiled", "JAX")
