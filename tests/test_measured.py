@@ -159,6 +159,7 @@ STUDIES = (
     ("extensions.md", "| | ENZYMES, k = 3", "sets-k-clique"),
     ("extensions.md", "| | distance | error", "sets-training-error"),
     ("features.md", "| Trifeature | shape", "features-trade-off"),
+    ("features.md", "| temperature | shape", "features-ifm"),
     ("features.md", "| | D | D_R", "features-robust"),
     ("features.md", "| | readout | over its host", "features-classification"),
     ("features.md", "| | unchanged | radius", "features-adversarial"),
