@@ -104,6 +104,8 @@ STYLE = {
     "legend.frameon": False,
     "axes.titlepad": 4,
 }
+SCALE = 1.5
+"""Pixels a point where the page is wide enough."""
 
 
 def drawn_svg(name: str) -> str:
@@ -127,10 +129,6 @@ def drawn_svg(name: str) -> str:
         "text{font-family:system-ui,sans-serif!important}image{image-rendering:pixelated}</style>\n"
         f'<rect width="100%" height="100%" fill="var(--paper)"/>\n{text[start:]}\n'
     )
-
-
-SCALE = 1.5
-"""Pixels a point where the page is wide enough."""
 
 
 def main(folder: Path) -> None:

@@ -167,3 +167,16 @@ def test_a_dense_objective_refuses_wrong_views_when_compiled(a: tuple, b: tuple,
     compiled = torch.compile(replace(recipes.simclr(temperature=0.5), engine=Dense()), backend="aot_eager")
     with pytest.raises(ValueError, match=words):
         compiled(torch.randn(a), torch.randn(b))
+
+
+def test_a_part_of_the_graph_checks_nothing_and_records_nothing() -> None:
+    torch._dynamo.reset()
+    objective = replace(recipes.hcl(temperature=0.5, beta=1.0, class_prior=0.1), engine=Dense())
+    compiled = torch.compile(objective, backend="aot_eager", fullgraph=True)
+    a, b = views()
+    objective(a, b)
+    before = objective.last["loss"]
+    assert compiled(b, a + 1).isfinite()
+    assert objective.last["loss"] == before
+    for wrong in (torch.nan, 0.0):
+        assert compiled(torch.cat([wrong * a[:1], a[1:]]), b).isnan()

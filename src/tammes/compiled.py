@@ -70,7 +70,7 @@ def _between_graphs(
 
 
 def _two_views(views: tuple[Tensor | Pairs, ...]) -> tuple[Tensor, Tensor] | None:
-    """Return two views of two images at least; of anything else the objective says what is wrong."""
+    """Return two views of two rows or more; what is wrong with anything else, the objective says."""
     a, b = views if len(views) == 2 else (None, None)
     if not (isinstance(a, Tensor) and isinstance(b, Tensor)):
         return None
