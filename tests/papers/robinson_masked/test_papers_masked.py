@@ -271,7 +271,7 @@ def test_the_search_is_equal_for_all_methods_and_sees_no_test_image(
 ) -> None:
     tried: list[MaskedRun] = []
 
-    def measure(run: MaskedRun, drawn: object, *, on_gpu: bool) -> MaskedScore:
+    def measure(run: MaskedRun, drawn: object, *, on_gpu: bool, unfinished: None) -> MaskedScore:
         tried.append(run)
         return MaskedScore(probe=run.learning_rate if run.method == CAN else -run.learning_rate)
 

@@ -184,7 +184,7 @@ def test_a_set_of_more_classes_than_images_keeps_its_classes() -> None:
     asked: list[Parts] = []
     with pytest.MonkeyPatch.context() as patch:
         module = "tammes.papers.robinson_negatives.images_training.fit"
-        patch.setattr(module, lambda run, scale, parts: asked.append(parts) or USUAL)
+        patch.setattr(module, lambda run, scale, parts, unfinished: asked.append(parts) or USUAL)
         measurer(study.sets, SMALL)(run)
     assert len(asked[0][0]) == run.images
 
@@ -204,7 +204,7 @@ def test_sets_are_read_from_a_folder_or_the_folders_in_it(tmp_path: Path) -> Non
 def test_the_search_never_sees_the_images_that_are_measured_on(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[tuple[str, Parts]] = []
 
-    def watched(run: ImageRun, scale: ImageScale, parts: Parts) -> ImageScore:
+    def watched(run: ImageRun, scale: ImageScale, parts: Parts, unfinished: None) -> ImageScore:
         asked.append((run.measured_on, parts))
         return USUAL
 

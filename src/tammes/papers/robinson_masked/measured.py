@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 
 from tammes.data import Images
 from tammes.evaluation import FewShot, FineTuned, FineTuning, LabeledFeatures, LinearProbe, Robustness
 from tammes.papers.robinson_masked.runs import MaskedRun
 from tammes.papers.robinson_masked.training import Drawn, Fitted, crops_of, fitted, of_each
+from tammes.papers.unfinished import Unfinished
 from tammes.training import Model, embed
 
 SHOTS = (1, 5, 10, 25)
@@ -35,7 +37,7 @@ class MaskedScore:
         denoising: mean squared error of a visible pixel in the last epoch, against the noise.
         steps: number of training steps.
         flops: floating-point operations of the training.
-        seconds: processor time of the training.
+        seconds: processor time of the training; of one that can be resumed, its wall-clock time.
     """
 
     probe: float
@@ -79,15 +81,22 @@ def under(corruption: str) -> Callable[[MaskedScore], float]:
     return lambda score: score.by_corruption[corruption]
 
 
-def measured(run: MaskedRun, drawn: Drawn, *, on_gpu: bool = False) -> MaskedScore:
+def measured(
+    run: MaskedRun, drawn: Drawn, *, on_gpu: bool = False, unfinished: Unfinished | None = None
+) -> MaskedScore:
     """Train and measure one encoder.
 
     Args:
         run: the training.
         drawn: its images.
         on_gpu: whether the network computes on a GPU, in bfloat16.
+        unfinished: place of the training, which resumes there; None keeps it in memory.
     """
-    fit = fitted(run, drawn.train, on_gpu=on_gpu)
+    with nullcontext() if unfinished is None else unfinished.training(run) as folder:
+        return _score(fitted(run, drawn.train, on_gpu=on_gpu, folder=folder), run, drawn)
+
+
+def _score(fit: Fitted, run: MaskedRun, drawn: Drawn) -> MaskedScore:
     learned, tried, pool = (_features(fit.model, part) for part in (drawn.train, drawn.tried, drawn.pool))
     score = MaskedScore(
         probe=LinearProbe().accuracy(learned, tried),

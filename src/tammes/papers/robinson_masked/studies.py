@@ -30,6 +30,7 @@ from tammes.papers.robinson_masked.training import (
     step_flops,
 )
 from tammes.papers.study import Results, complete
+from tammes.papers.unfinished import Unfinished
 
 APART = 1000
 """The search has the first seed plus this, which no arm has."""
@@ -78,7 +79,8 @@ class MaskedPlan:
         """
         scale = scale_of(request)
         sets = image_sets(request.required_data(), size=scale.side)
-        study = MaskedStudy(sets=sets, scale=scale, draw=drawer(sets))
+        unfinished = Unfinished(study=request.out) if scale.resumes else None
+        study = MaskedStudy(sets=sets, scale=scale, draw=drawer(sets), unfinished=unfinished)
         protocol = Protocol(
             seeds=scale.seeds,
             controls=("untrained encoder",),
@@ -153,11 +155,13 @@ class MaskedStudy:
         sets: sets by name, whole.
         scale: size of the study.
         draw: function that draws the images of a run.
+        unfinished: place of the training that the study may be stopped in; None starts each training anew.
     """
 
     sets: Mapping[str, Parts]
     scale: MaskedScale
     draw: Callable[[MaskedRun], Drawn]
+    unfinished: Unfinished | None = None
 
     def bases(
         self,
@@ -200,7 +204,7 @@ class MaskedStudy:
         return complete(results, cells, self._measure, name=_name)
 
     def _measure(self, run: MaskedRun) -> MaskedScore:
-        return measured(run, self.draw(run), on_gpu=self.scale.on_gpu)
+        return measured(run, self.draw(run), on_gpu=self.scale.on_gpu, unfinished=self.unfinished)
 
 
 def beside(out: Path) -> dict[MaskedRun, MaskedScore]:

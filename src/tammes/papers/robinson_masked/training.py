@@ -32,6 +32,7 @@ from tammes.training import (
     train,
 )
 from tammes.training.pretraining import with_masks
+from tammes.training.run_folder import RunFolder
 from tammes.training.suited import suited_augmentation
 
 SEEDS, MEASURED_HERE, MIDDLE = 3, 0.02, 0.1
@@ -122,6 +123,11 @@ class MaskedScale:
     seeds: Sequence[int] = range(SEEDS)
     learning: bool = True
     on_gpu: bool = False
+
+    @property
+    def resumes(self) -> bool:
+        """Whether a training is long enough to be resumed where the study was stopped in it."""
+        return self.encoder != SMALL
 
 
 def scale_of(request: Request) -> MaskedScale:
@@ -293,7 +299,7 @@ class Fitted:
         losses: mean of each term over the last epoch, by name, before the weights.
         steps: number of steps.
         flops: floating-point operations of all steps.
-        seconds: processor time of the training; time that passed on a GPU.
+        seconds: processor time of the training; of one that can be resumed, its wall-clock time.
     """
 
     model: Model
@@ -304,21 +310,23 @@ class Fitted:
     seconds: float = 0.0
 
 
-def fitted(run: MaskedRun, images: Images, *, on_gpu: bool = False) -> Fitted:
+def fitted(
+    run: MaskedRun, images: Images, *, on_gpu: bool = False, folder: RunFolder | None = None
+) -> Fitted:
     """Train an encoder.
 
     Args:
         run: the training.
         images: training images.
         on_gpu: whether to compute in bfloat16.
+        folder: folder of the training, in which it resumes; None keeps it in memory.
     """
     config = config_of(run, images, on_gpu=on_gpu)
     if run.epochs == 0:
         model = build_model(RunConfig(training=config, data=ImagesSummary.of(images, source="data")))
         return Fitted(model=model, config=config, losses={})
-    clock = time.perf_counter if on_gpu else time.process_time
-    start = clock()
-    trained = train(config, images, machine=Machine())
+    start = time.process_time()
+    trained = train(config, images, folder=folder, machine=Machine())
     last = trained.metrics[-1]
     return Fitted(
         model=trained.model,
@@ -326,7 +334,8 @@ def fitted(run: MaskedRun, images: Images, *, on_gpu: bool = False) -> Fitted:
         losses={name.removesuffix("_loss"): value for name, value in last.last.items()},
         steps=last.step,
         flops=last.last["flops"],
-        seconds=clock() - start,
+        # The processor time of a resumed training is that of its last piece alone.
+        seconds=time.process_time() - start if folder is None else trained.seconds or 0.0,
     )
 
 

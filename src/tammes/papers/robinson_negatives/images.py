@@ -43,6 +43,7 @@ from tammes.papers.robinson_negatives.images_training import (
     scale_of,
 )
 from tammes.papers.study import Results, complete
+from tammes.papers.unfinished import Unfinished
 
 APART = 1000
 """The search has the first seed plus this, which no arm has."""
@@ -182,7 +183,7 @@ def run(request: Request) -> None:
     )
     claim(request, protocol)
     results = Results(request.out / "table.csv", ImageRun, ImageScore)
-    measure = measurer(study.sets, scale)
+    measure = measurer(study.sets, scale, Unfinished(study=request.out) if scale.on_gpu else None)
     runs: dict[str, dict[str, ImageRun]] = {data: {} for data in study.sets}
     shown: dict[str, ImageArms] = {}
 

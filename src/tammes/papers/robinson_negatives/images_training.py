@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -17,6 +18,7 @@ from tammes.evaluation import KNN, LabeledFeatures, LinearProbe
 from tammes.papers.entry import Request
 from tammes.papers.image_sets import Parts, balanced, of_classes
 from tammes.papers.robinson_negatives.images_arms import CHANGES, OBJECTIVES, RESNET_9, WIDTHS, ImageRun
+from tammes.papers.unfinished import Unfinished
 from tammes.positives import SameClass, SameInstance
 from tammes.report.similarities import by_label, overlap
 from tammes.sources import InBatch
@@ -130,7 +132,8 @@ class ImageScore:
         overlap: area that the densities of the cosines of equal and of other labels share.
         loss: mean training loss of the last epoch.
         steps: training steps.
-        seconds: processor time of the training with its measurements, on a GPU wall-clock time.
+        seconds: processor time of the training with its measurements; of one that can be resumed, its
+            wall-clock time without them.
     """
 
     probe: float
@@ -150,28 +153,36 @@ class ImageScore:
         return dict(zip(map(int, self.epochs_measured.split()), map(float, self.curve.split()), strict=True))
 
 
-def measurer(sets: Mapping[str, Parts], scale: ImageScale) -> Callable[[ImageRun], ImageScore]:
+def measurer(
+    sets: Mapping[str, Parts], scale: ImageScale, unfinished: Unfinished | None = None
+) -> Callable[[ImageRun], ImageScore]:
     """Return the function that trains and measures one encoder.
 
     Args:
         sets: sets of images by name, whole.
         scale: size of the study.
+        unfinished: place of the training that the study may be stopped in; None starts each training anew.
     """
 
     @lru_cache(maxsize=2)
     def parts_of(data: str, classes: int, images: int, seed: int, measured_on: str) -> Parts:
         return _drawn(sets[data], classes, images, scale.test_images, seed, measured_on)
 
-    return lambda run: fit(run, scale, parts_of(run.data, run.classes, run.images, run.seed, run.measured_on))
+    def measure(run: ImageRun) -> ImageScore:
+        parts = parts_of(run.data, run.classes, run.images, run.seed, run.measured_on)
+        return fit(run, scale, parts, unfinished)
+
+    return measure
 
 
-def fit(run: ImageRun, scale: ImageScale, parts: Parts) -> ImageScore:
+def fit(run: ImageRun, scale: ImageScale, parts: Parts, unfinished: Unfinished | None = None) -> ImageScore:
     """Train and measure one encoder.
 
     Args:
         run: the training.
         scale: size of the study.
         parts: images to train on, and images to measure on.
+        unfinished: place of the training, which resumes there; None keeps it in memory.
     """
     learned, tried = parts
     neighbors = KNN(neighbors=min(NEIGHBORS, len(learned)), temperature=VOTES)
@@ -180,26 +191,27 @@ def fit(run: ImageRun, scale: ImageScale, parts: Parts) -> ImageScore:
     if run.epochs == 0:
         model = build_model(RunConfig(training=config, data=ImagesSummary.of(learned, source="data")))
         return _score(model, parts, neighbors, searching, curve=None, loss=0.0, steps=0, seconds=0.0)
-    clock = time.perf_counter if scale.on_gpu else time.process_time
-    start = clock()
     monitor = Monitor(
         bank=learned,
         held_out=tried,
         every=max(1, run.epochs // MEASURED_TIMES),
         knn=neighbors,
     )
-    trained = train(config, learned, monitor=monitor, machine=Machine())
-    last = trained.metrics[-1]
-    return _score(
-        trained.model,
-        parts,
-        neighbors,
-        searching,
-        curve={row.epoch: row.knn for row in trained.metrics if row.knn is not None},
-        loss=last.loss or 0.0,
-        steps=last.step,
-        seconds=clock() - start,
-    )
+    start = time.process_time()
+    with nullcontext() if unfinished is None else unfinished.training(run) as folder:
+        trained = train(config, learned, folder=folder, monitor=monitor, machine=Machine())
+        last = trained.metrics[-1]
+        return _score(
+            trained.model,
+            parts,
+            neighbors,
+            searching,
+            curve={row.epoch: row.knn for row in trained.metrics if row.knn is not None},
+            loss=last.loss or 0.0,
+            steps=last.step,
+            # The processor time of a resumed training is that of its last piece alone.
+            seconds=time.process_time() - start if folder is None else trained.seconds or 0.0,
+        )
 
 
 def config_of(run: ImageRun, scale: ImageScale, images: Images) -> TrainingConfig:

@@ -1,0 +1,61 @@
+"""The training in which a study was stopped, so that it goes on from there and not from its first step."""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from tammes.training.run_folder import RunFolder
+
+
+@dataclass(frozen=True, kw_only=True)
+class Unfinished:
+    """Place of the training that a study has begun, beside its table.
+
+    For studies whose trainings take longer than a machine is to be had.
+
+    Args:
+        study: folder of the study.
+
+    Example:
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as root:
+        ...     begun = Unfinished(study=Path(root))
+        ...     with begun.training("SimCLR, seed 0") as folder:
+        ...         folder.resume, begun.path.exists()
+        ...     begun.path.exists()
+        (False, True)
+        False
+    """
+
+    study: Path
+
+    @property
+    def path(self) -> Path:
+        """Folder that holds the run of one cell, and is deleted with it."""
+        return self.study / "unfinished"
+
+    @contextmanager
+    def training(self, cell: object) -> Iterator[RunFolder]:
+        """Yield the folder of a cell's training, which resumes if the study was stopped in it.
+
+        The folder is deleted when the context ends without an error, and so is that of any other cell when it
+        begins: a study measures one after the other.
+
+        Args:
+            cell: settings of the training, by whose representation it is recognized.
+        """
+        name = hashlib.sha256(repr(cell).encode()).hexdigest()[:16]
+        folder = RunFolder(path=self.path / name)
+        if not folder.path.is_dir():
+            self._delete()
+            folder.path.mkdir(parents=True)
+        yield replace(folder, resume=folder.config.exists())
+        self._delete()
+
+    def _delete(self) -> None:
+        shutil.rmtree(self.path, ignore_errors=True)
