@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 import torch
@@ -14,6 +17,7 @@ from tammes import recipes
 from tammes.contrast import InfoNCE
 from tammes.coupling import Hard
 from tammes.reduce import Dense
+from tammes.sources import TwoTowers
 
 OBJECTIVES: dict[str, Callable[..., Tensor]] = {
     "simclr": recipes.simclr(temperature=0.5),
@@ -119,6 +123,36 @@ def test_a_dense_softmax_loss_is_a_part_of_the_graph(name: str) -> None:
         torch.testing.assert_close(found, expected)
         gradients = torch.autograd.grad(found, list(whole.parameters()))
         torch.testing.assert_close(gradients, torch.autograd.grad(expected, list(step.parameters())))
+
+
+def test_so_is_that_of_queries_and_their_documents() -> None:
+    # In a process of its own: the compiler does not trace classes whose shapes are checked.
+    found = subprocess.run(
+        [sys.executable, str(Path(__file__).with_name("compiled_towers.py"))],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert found.returncode == 0, found.stderr
+    assert found.stdout.split() == ["12"]
+
+
+@pytest.mark.parametrize(
+    "pairs_of",
+    [
+        lambda queries, documents: TwoTowers()(queries, documents, ids=torch.arange(7) // 2),
+        lambda queries, documents: TwoTowers(same_tower=True)(queries, documents),
+    ],
+    ids=["ids", "same tower"],
+)
+def test_other_pairs_break_the_graph_and_keep_their_loss(
+    pairs_of: Callable[[Tensor, Tensor], tammes.Pairs],
+) -> None:
+    torch._dynamo.reset()
+    objective = replace(recipes.simclr(temperature=0.5), engine=Dense())
+    compiled = torch.compile(lambda *rows: objective(pairs_of(*rows)), backend="aot_eager")
+    rows = torch.randn(7, 4), torch.randn(7, 4)
+    torch.testing.assert_close(compiled(*rows), objective(pairs_of(*rows)))
 
 
 def test_with_a_learned_temperature_it_is_one_too() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import pytest
 import torch
 from hypothesis import given
@@ -75,3 +77,29 @@ def test_ids_that_someone_has_written_to_are_not_handed_to_others() -> None:
     assert tammes.InBatch()(a, b).ids.tolist() == [*range(7), *range(7)]
     assert objective(a, b) == plain
     assert objective(pairs) == objective(a, b, ids=torch.tensor([0, 0, 2, 3, 4, 5, 6]))
+
+
+def test_aligned_pairs_are_those_of_ids_that_say_so() -> None:
+    queries, documents = torch.randn(5, 3), torch.randn(8, 3)
+    pairs = tammes.Pairs.aligned(queries, documents)
+    written = tammes.Pairs(
+        anchors=queries, ids=torch.arange(5), candidates=documents, candidate_ids=torch.arange(8)
+    )
+    assert pairs.is_aligned
+    assert not written.is_aligned
+    objective = tammes.recipes.hcl(temperature=0.5, beta=1.0, class_prior=0.1)
+    assert torch.equal(objective(pairs), objective(written))
+    assert torch.equal(objective.weights(pairs), objective.weights(written))
+    square = tammes.Pairs.aligned(queries, documents[:5])
+    again = dataclasses.replace(square, ids=torch.tensor([0, 0, 1, 2, 3]))
+    assert not again.is_aligned  # its ids say something else
+    assert again.positives().count.tolist() == [1, 1, 1, 1, 1]
+
+
+def test_aligned_pairs_need_a_candidate_for_each_anchor() -> None:
+    with pytest.raises(ValueError, match="each of the 5 anchors, got 4"):
+        tammes.Pairs.aligned(torch.zeros(5, 3), torch.zeros(4, 3))
+    with pytest.raises(ValueError, match="same space"):
+        tammes.Pairs.aligned(torch.zeros(5, 3), torch.zeros(5, 4))
+    with pytest.raises(ValueError, match="has no negative"):
+        tammes.recipes.simclr(temperature=0.5)(tammes.Pairs.aligned(torch.ones(1, 3), torch.ones(1, 3)))

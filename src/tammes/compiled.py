@@ -3,16 +3,16 @@
 An objective decides by numbers that it reads from tensors: lengths, ids, ranges of exponents. Traced line by
 line it would break the graph twenty times, and be compiled anew for other numbers. So it breaks the graph
 once: the encoder is compiled whole, the objective runs as it does without a compiler. Only the softmax loss
-of two views by the dense engine needs no such number, and is a part of the graph.
+by the dense engine, of two views or of aligned pairs, needs no such number, and is a part of the graph.
 """
 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 from torch import Tensor
 
 from tammes.contrast.infonce import SoftmaxContrast
@@ -41,10 +41,16 @@ def evaluate(
     bias: Tensor | None,
 ) -> Tensor:
     """Return the loss, within the graph or between two graphs; arguments are those of the objective."""
-    pair = _two_views(views)
     is_plain = ids is None and labels is None and bias is None
-    if pair is not None and is_plain and _is_dense_softmax(objective, temperature):
-        return _dense_softmax(objective, *pair, temperature)
+    if is_plain and _is_dense_softmax(objective, temperature):
+        pair, pairs = _two_views(views), _aligned_pairs(views)
+        if pair is not None:
+            return _dense_softmax(objective, _of_views(objective, *pair), temperature)
+        if pairs is not None:
+            loss = _dense_softmax(objective, _of_pairs(objective, pairs), temperature)
+            if pairs.reverse is None:
+                return loss
+            return (loss + _dense_softmax(objective, _of_pairs(objective, pairs.reverse), temperature)) / 2
     return _between_graphs(
         objective,
         *views,
@@ -78,8 +84,20 @@ def _two_views(views: tuple[Tensor | Pairs, ...]) -> tuple[Tensor, Tensor] | Non
     return (a, b) if are_floats and a.ndim == 2 and a.shape == b.shape and len(a) > 1 else None
 
 
+def _aligned_pairs(views: tuple[Tensor | Pairs, ...]) -> Pairs | None:
+    """Return pairs of which each anchor has its own candidate, in both directions if there are two."""
+    pairs = views[0] if len(views) == 1 else None
+    if not isinstance(pairs, Pairs):
+        return None
+    both = (pairs,) if pairs.reverse is None else (pairs, pairs.reverse)
+    for each in both:
+        if not each.is_aligned or each.candidates is None or len(each.candidates) < 2:
+            return None
+    return pairs
+
+
 def _is_dense_softmax(objective: Objective, temperature: Tensor | None) -> bool:
-    """Return whether the loss of two views is that of `_dense_softmax`."""
+    """Return whether the loss of a batch is that of `_dense_softmax`."""
     return (
         isinstance(objective.engine, Dense)
         and isinstance(objective.contrast, SoftmaxContrast)
@@ -92,40 +110,83 @@ def _is_dense_softmax(objective: Objective, temperature: Tensor | None) -> bool:
     )
 
 
-def _dense_softmax(
-    objective: Objective,
-    view_a: Float[Tensor, "batch d"],
-    view_b: Float[Tensor, "batch d"],
-    learned: Float[Tensor, ""] | None,
-) -> Float[Tensor, ""]:
+class _Rows(NamedTuple):
+    """Rows that are compared, each anchor with all candidates but those that are no negatives.
+
+    Args:
+        anchors: anchors.
+        candidates: candidates.
+        partners: positive of each anchor.
+        excluded: whether a candidate is the anchor or its positive.
+        available: number of negatives of each anchor.
+    """
+
+    anchors: Float[Tensor, "n d"]
+    candidates: Float[Tensor, "m d"]
+    partners: Float[Tensor, "n d"]
+    excluded: Bool[Tensor, "n m"]
+    available: int
+
+
+def _of_views(objective: Objective, view_a: Tensor, view_b: Tensor) -> _Rows:
+    """Return the rows of two views, each an anchor and a candidate of the others."""
+    batch = len(view_a)
+    rows = _prepared(objective, torch.cat([view_a, view_b]))
+    image = torch.arange(batch, device=rows.device).repeat(2)
+    return _Rows(
+        anchors=rows,
+        candidates=rows,
+        partners=rows.roll(batch, 0),
+        excluded=image[:, None] == image,
+        available=2 * batch - 2,
+    )
+
+
+def _of_pairs(objective: Objective, pairs: Pairs) -> _Rows:
+    """Return the rows of aligned pairs."""
+    assert pairs.candidates is not None
+    anchors, candidates = _prepared(objective, pairs.anchors), _prepared(objective, pairs.candidates)
+    n, m = len(anchors), len(candidates)
+    places = torch.arange(m, device=anchors.device)
+    return _Rows(
+        anchors=anchors,
+        candidates=candidates,
+        partners=candidates[:n],
+        excluded=places[:n, None] == places,
+        available=m - 1,
+    )
+
+
+def _prepared(objective: Objective, rows: Float[Tensor, "n d"]) -> Float[Tensor, "n d"]:
+    """Return rows in float32 or float64, of unit length if the objective has them so."""
+    with torch.autocast(rows.device.type, enabled=False):
+        rows = rows if rows.dtype == torch.float64 else rows.float()
+        return rows / torch.linalg.vector_norm(rows, dim=1, keepdim=True) if objective.normalize else rows
+
+
+def _dense_softmax(objective: Objective, rows: _Rows, learned: Float[Tensor, ""] | None) -> Float[Tensor, ""]:
     """Return the mean over all anchors of softplus(log Q + log G - l+), the gradient left to autograd.
 
         G  =  sum_j w_ij e^{l_ij} / sum_j w_ij ,        w_ij = 1, or e^{beta l_ij} for hard negatives,
 
-    over the 2 (batch - 1) rows that are neither the anchor nor its positive; with the correction of G.
+    over the candidates that are neither the anchor nor its positive; with the correction of G.
     """
     temperature = objective.temperature if learned is None else learned
-    batch, contrast = len(view_a), objective.contrast
+    contrast = objective.contrast
     assert isinstance(contrast, SoftmaxContrast)
     is_short = learned is None and objective.normalize and _steepness(objective) < _SHORT
-    with torch.autocast(view_a.device.type, enabled=False):
-        rows = torch.cat([view_a, view_b])
-        rows = rows if rows.dtype == torch.float64 else rows.float()
-        if objective.normalize:
-            rows = rows / torch.linalg.vector_norm(rows, dim=1, keepdim=True)
-        positive = (rows * rows.roll(batch, 0)).sum(dim=1) / temperature
-        image = torch.arange(batch, device=rows.device).repeat(2)
-        excluded = image[:, None] == image
-        count = rows.new_full((), 2 * batch - 2)
-        logits, correct = rows @ rows.T / temperature, objective.correction
+    with torch.autocast(rows.anchors.device.type, enabled=False):
+        positive = (rows.anchors * rows.partners).sum(dim=1) / temperature
+        logits, correct = rows.anchors @ rows.candidates.T / temperature, objective.correction
+        count = rows.anchors.new_full((), rows.available)
         if is_short:
-            mean = _mean(objective.coupling, logits, excluded, count)
+            mean = _mean(objective.coupling, logits, rows.excluded, count)
             if correct is not None:
                 least = math.exp(correct.least_similarity / objective.temperature)
                 mean, _ = correct(mean, positive.exp(), least, log_domain=False)
             log_mean = mean.log()
         else:
-            log_mean = _log_mean(objective.coupling, logits, excluded, count)
+            log_mean = _log_mean(objective.coupling, logits, rows.excluded, count)
             if correct is not None:
                 floor = correct.least_similarity / temperature
                 log_mean, _ = correct(log_mean, positive, floor, log_domain=True)

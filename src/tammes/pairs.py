@@ -54,6 +54,9 @@ class Pairs:
         window: largest difference of the ids of an anchor and its positive, 0 or more.
         counts: numbers of positive pairs, where the source has read them already.
 
+    Attributes:
+        is_aligned: whether candidate i is known to be the only positive of anchor i; see `aligned`.
+
     Raises:
         ValueError: shapes or types that do not fit together.
 
@@ -78,6 +81,7 @@ class Pairs:
     reverse: Pairs | None = None
     window: int = 0
     counts: PairCounts | None = None
+    is_aligned: bool = field(default=False, init=False)
 
     def __post_init__(self) -> None:
         _check_rows("anchors", self.anchors, self.ids, self.labels)
@@ -105,6 +109,53 @@ class Pairs:
                 f"own must name the place of each of the {len(self.ids)} anchors among the candidates: got "
                 f"shape {tuple(self.own.shape)}"
             )
+
+    @classmethod
+    def aligned(
+        cls,
+        anchors: Float[Tensor, "n d"],
+        candidates: Float[Tensor, "m d"],
+        *,
+        labels: Integer[Tensor, " n"] | None = None,
+        candidate_labels: Integer[Tensor, " m"] | None = None,
+        reverse: Pairs | None = None,
+    ) -> Pairs:
+        """Return pairs in which candidate i is the only positive of anchor i.
+
+        Nothing has to be read from ids then, so that a compiled step can hold the loss.
+
+        Args:
+            anchors: `(n, d)` embeddings, floating point.
+            candidates: `(m, d)` embeddings, m at least n; those after the n-th are negatives of all.
+            labels: `(n,)` integer classes of the anchors, or None.
+            candidate_labels: `(m,)` integer classes of the candidates, or None.
+            reverse: pairs in the other direction, or None.
+
+        Raises:
+            ValueError: fewer candidates than anchors, or shapes or types that do not fit together.
+
+        Example:
+            >>> queries, documents = torch.eye(4), torch.eye(4)
+            >>> Pairs.aligned(queries, documents).positives().candidate.tolist()
+            [0, 1, 2, 3]
+        """
+        if len(candidates) < len(anchors):
+            raise ValueError(
+                f"expected a candidate for each of the {len(anchors)} anchors, got {len(candidates)}"
+            )
+        ids = torch.arange(len(candidates), device=anchors.device)
+        pairs = cls(
+            anchors=anchors,
+            ids=ids[: len(anchors)],
+            candidates=candidates,
+            candidate_ids=ids,
+            labels=labels,
+            candidate_labels=candidate_labels,
+            group=Single(),  # given, since torch's compiler cannot trace the default
+            reverse=reverse,
+        )
+        object.__setattr__(pairs, "is_aligned", True)
+        return pairs
 
     @property
     def ids_of_candidates(self) -> Int[Tensor, " m"]:

@@ -18,7 +18,8 @@ from tammes.reduce.negatives import Negatives
 class Dense(Engine):
     """Engine that forms S whole and leaves the gradient to autograd; memory grows with n * m.
 
-    In a step that `torch.compile` traces, the softmax loss of two views is then a part of the graph.
+    In a step that `torch.compile` traces, the softmax loss of two views or of aligned pairs is then a part of
+    the graph.
 
     Example:
         >>> from tammes.reduce import KeyRanges

@@ -9,6 +9,7 @@ import torch
 from jaxtyping import Bool
 from torch import Tensor
 
+from tammes.group import Single
 from tammes.pairs import Pairs
 
 
@@ -65,7 +66,8 @@ def stack_views(views: tuple[Tensor, ...], ids: Tensor | None, labels: Tensor | 
         ids = _one_each("ids", ids, view).repeat(len(views))
     if labels is not None:
         labels = _one_each("labels", labels, view).repeat(len(views))
-    return Pairs(anchors=torch.cat(views), ids=ids, labels=labels, views=len(views))
+    # torch's compiler cannot trace the default of `group`.
+    return Pairs(anchors=torch.cat(views), ids=ids, labels=labels, group=Single(), views=len(views))
 
 
 def check_rows(pairs: Pairs) -> None:

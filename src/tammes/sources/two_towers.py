@@ -89,8 +89,12 @@ class TwoTowers:
         group: Group = Single()
         if self.gather is None:
             local = stack_views(views, ids, labels)
-            check_rows(local)
+            if not torch.compiler.is_compiling():  # which reads numbers; a compiled loss checks none
+                check_rows(local)
             own = every = in_full_precision(local).anchors.unflatten(0, (len(views), -1))
+            _check_negatives(every)
+            if ids is None and not self.same_tower:
+                return _aligned(every, local.labels, symmetric=self.symmetric)
             rows = slice(0, len(queries))
             all_ids, all_labels = local.ids[rows], None if local.labels is None else local.labels[rows]
         else:
@@ -102,11 +106,8 @@ class TwoTowers:
             local, rows = batch.local, batch.rows
             own = local.anchors.unflatten(0, (len(views), -1))
             every = batch.all_gather(local.anchors, len(views)).unflatten(0, (len(views), -1))
+            _check_negatives(every)
             all_ids, all_labels = batch.ids, batch.labels
-        if every.shape[1] < 2 and every.shape[0] < 3:
-            raise ValueError(
-                "expected at least two queries, got 1: one without hard negatives has no negative"
-            )
         towers = _Towers(
             own=own,
             every=every,
@@ -160,6 +161,31 @@ class _Towers:
             group=self.group,
             first=self.rows.start,
         )
+
+
+def _check_negatives(towers: Float[Tensor, "views batch d"]) -> None:
+    if towers.shape[1] < 2 and towers.shape[0] < 3:
+        raise ValueError("expected at least two queries, got 1: one without hard negatives has no negative")
+
+
+def _aligned(
+    towers: Float[Tensor, "views batch d"], labels: Int[Tensor, " rows"] | None, *, symmetric: bool
+) -> Pairs:
+    """Return the pairs of queries of which each has its own document as its only positive."""
+    queries, documents = towers[0], towers[1]
+    of_queries = of_all = None
+    if labels is not None:
+        of_queries = labels[: len(queries)]
+        of_all = _with_hard_negatives(of_queries, len(towers))[1:].flatten()
+    return Pairs.aligned(
+        queries,
+        towers[1:].flatten(0, 1),
+        labels=of_queries,
+        candidate_labels=of_all,
+        reverse=Pairs.aligned(documents, queries, labels=of_queries, candidate_labels=of_queries)
+        if symmetric
+        else None,
+    )
 
 
 def _views_of(hard_negatives: Tensor | None, queries: Tensor) -> tuple[Tensor, ...]:

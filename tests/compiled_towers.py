@@ -1,0 +1,43 @@
+"""Compare the loss of queries and documents within a compiled graph with that of a plain call.
+
+A program of `test_compiled.py`; it prints the number of comparisons.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import product
+
+import torch
+from torch import Tensor
+
+from tammes import recipes
+from tammes.objective import Objective
+from tammes.reduce import Dense
+from tammes.sources import TwoTowers
+
+OBJECTIVES = (
+    recipes.simclr(temperature=0.5),
+    recipes.hcl(temperature=0.05, beta=1.0, class_prior=0.1),
+    replace(recipes.simclr(temperature=1.0), normalize=False),
+)
+
+
+def compare(plain: Objective, source: TwoTowers, rows: list[Tensor]) -> None:
+    """Raise AssertionError unless value and gradients are equal, in one graph."""
+    torch._dynamo.reset()
+    whole = replace(plain, engine=Dense())
+    compiled = torch.compile(lambda *rows: whole(source(*rows)), backend="aot_eager", fullgraph=True)
+    found, expected = compiled(*rows), plain(source(*rows))
+    torch.testing.assert_close(found, expected)
+    torch.testing.assert_close(torch.autograd.grad(found, rows), torch.autograd.grad(expected, rows))
+
+
+if __name__ == "__main__":
+    generator = torch.Generator().manual_seed(0)
+    cases = list(product(OBJECTIVES, (False, True), ((), ((7, 3, 4),))))
+    for objective, symmetric, hard_negatives in cases:
+        shapes = ((7, 4), (7, 4), *hard_negatives)
+        made = [torch.randn(shape, generator=generator, dtype=torch.float64) for shape in shapes]
+        compare(objective, TwoTowers(symmetric=symmetric), [each.requires_grad_() for each in made])
+    print(len(cases))
