@@ -99,6 +99,7 @@ KEPT = (
     Kept(entry="sets-combinatorial", budget=0.1, seeds=3, data="tu"),
     Kept(entry="sets-search", budget=0.02, seeds=3, data="tu"),
     Kept(entry="spectral-zinc", budget=0.04, seeds=3, data="zinc"),
+    Kept(entry="spectral-molecules", budget=0.04, seeds=3, data="molecules"),
     Kept(entry="graphs-hard", budget=1.0, data="tu-molecules", name="graphs-hard-molecules"),
     Kept(entry="graphs-transport", budget=1.0, data="tu-molecules", name="graphs-transport-molecules"),
     Kept(entry="graphs-nodes", budget=0.1, seeds=3),

@@ -156,6 +156,39 @@ def write_graphs(root: Path, *names: str, count: int = 10) -> Path:
     return root
 
 
+def write_alchemy(root: Path, count: int = 12) -> Path:
+    """Rings of three to six atoms as the set alchemy_full, and its index files: a half, a quarter, a quarter.
+
+    The first target is the number of atoms, the k-th has k times that and a random part.
+    """
+    generator = torch.Generator().manual_seed(0)
+    lines: dict[str, list[str]] = {
+        part: [] for part in ("A", "graph_indicator", "node_labels", "edge_labels", "graph_attributes")
+    }
+    start = 1
+    for number in range(count):
+        size = 3 + number % 4
+        for atom in range(size):
+            one, other = start + atom, start + (atom + 1) % size
+            lines["A"] += [f"{one}, {other}", f"{other}, {one}"]
+            lines["edge_labels"] += 2 * [str(1 + atom % 4)]
+        lines["graph_indicator"] += size * [str(number + 1)]
+        lines["node_labels"] += map(str, torch.randint(6, (size,), generator=generator).tolist())
+        noise = [0.0, *torch.rand(11, generator=generator).tolist()]
+        lines["graph_attributes"].append(",".join(str(k * size + noise[k - 1]) for k in range(1, 13)))
+        start += size
+    folder = root / "alchemy_full" / "raw"
+    folder.mkdir(parents=True)
+    for part, written in lines.items():
+        (folder / f"alchemy_full_{part}.txt").write_text("\n".join(written) + "\n")
+    ends = {"train": (0, count // 2), "val": (count // 2, count * 3 // 4), "test": (count * 3 // 4, count)}
+    for part, (begin, end) in ends.items():
+        (root / "alchemy_full" / f"{part}_al_10.index").write_text(
+            ",".join(map(str, range(begin, end))) + "\n"
+        )
+    return root
+
+
 def random_graph_set(count: int = 22, *, classes: int = 2, seed: int = 0) -> GraphSet:
     """Random graphs with 5 to 9 nodes of two kinds, denser in the first class."""
     generator = torch.Generator().manual_seed(seed)

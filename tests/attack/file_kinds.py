@@ -22,6 +22,7 @@ from scipy.io import savemat
 
 from tammes.cli.options.labels import read_labels
 from tammes.data import cifar10, folder, mnist, svhn, texts
+from tammes.data.alchemy import alchemy
 from tammes.data.filter_images import FILTERS, filter_images
 from tammes.data.substructures import COUNTED, substructures
 from tammes.data.textured_mesh import textured_mesh
@@ -40,7 +41,7 @@ from tammes.training import RunFolder, load_run, train
 from tammes.training.command import Command
 from tammes.training.run_folder import read_config
 from tammes.training.trained import load
-from tiny import make_config, make_text_config, random_images, random_texts, write_graphs
+from tiny import make_config, make_text_config, random_images, random_texts, write_alchemy, write_graphs
 
 NOISE = np.random.default_rng(0).integers(0, 256, (4, 3, 32, 32), dtype=np.uint8)
 
@@ -284,6 +285,8 @@ CASES = (
         lambda root: zinc(root, "val"),
     ),
     Case("zinc.pt", "subset/processed/val.pt", write_molecules, lambda root: zinc(root, "val")),
+    Case("alchemy", "alchemy_full/raw/alchemy_full_graph_attributes.txt", write_alchemy, alchemy),
+    Case("split of alchemy", "alchemy_full/val_al_10.index", write_alchemy, alchemy),
     Case("substructures", "a_parsed.npz", write_substructures, lambda root: substructures(root, "test")),
     Case(
         "split of substructures", "a_test.txt", write_substructures, lambda root: substructures(root, "test")

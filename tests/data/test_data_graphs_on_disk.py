@@ -16,7 +16,7 @@ from scipy.sparse import csc_matrix
 from tammes.data.filter_images import FILTERS, filter_images
 from tammes.data.published_files import read_archive
 from tammes.data.substructures import COUNTED, substructures
-from tammes.data.zinc import zinc
+from tammes.data.zinc import zinc, zinc_full
 
 MOLECULES = {
     "x": np.array([0, 2, 1, 0], dtype=np.uint8),
@@ -40,10 +40,11 @@ def test_zinc_is_read_from_archives(tmp_path: Path) -> None:
         zinc(tmp_path, "train")
 
 
-def test_zinc_is_read_as_torch_geometric_writes_it(tmp_path: Path) -> None:
+def write_with_geometric(file: Path, *, kind: int = 2) -> None:
+    """The molecules above; `kind` is that of the second atom."""
     data = pytest.importorskip("torch_geometric.data")
     first = data.Data(
-        x=torch.tensor([[0], [2], [1]]),
+        x=torch.tensor([[0], [kind], [1]]),
         edge_index=torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]]),
         edge_attr=torch.tensor([1, 1, 2, 2]),
         y=torch.tensor([0.5]),
@@ -54,9 +55,13 @@ def test_zinc_is_read_as_torch_geometric_writes_it(tmp_path: Path) -> None:
         edge_attr=torch.zeros(0, dtype=torch.long),
         y=torch.tensor([-1.5]),
     )
+    file.parent.mkdir(parents=True, exist_ok=True)
+    data.InMemoryDataset.save([first, second], file)
+
+
+def test_zinc_is_read_as_torch_geometric_writes_it(tmp_path: Path) -> None:
     folder = tmp_path / "subset" / "processed"
-    folder.mkdir(parents=True)
-    data.InMemoryDataset.save([first, second], folder / "val.pt")
+    write_with_geometric(folder / "val.pt")
     np.savez(tmp_path / "zinc_train.npz", **MOLECULES)
     ours, theirs = zinc(tmp_path, "train"), zinc(tmp_path, "val")
     assert vars(ours).keys() == vars(theirs).keys()
@@ -69,6 +74,33 @@ def test_zinc_is_read_as_torch_geometric_writes_it(tmp_path: Path) -> None:
     torch.save({"x": 1}, folder / "test.pt")
     with pytest.raises(ValueError, match=r"as torch_geometric.datasets.ZINC writes it"):
         zinc(tmp_path, "test")
+
+
+def test_the_whole_zinc_is_read_beside_the_subset(tmp_path: Path) -> None:
+    folder = tmp_path / "full" / "processed"
+    write_with_geometric(folder / "val.pt")
+    write_with_geometric(tmp_path / "subset" / "processed" / "val.pt", kind=7)
+    np.savez(tmp_path / "zinc_train.npz", **MOLECULES)
+    ours, theirs = zinc(tmp_path, "train"), zinc_full(tmp_path, "val")
+    for name, value in vars(ours).items():
+        assert torch.equal(vars(theirs)[name], value), name
+    assert zinc(tmp_path, "val").nodes.tolist() == [0, 7, 1, 0]
+    with pytest.raises(ValueError, match=r"whole ZINC at .*: full/processed/train\.pt, as .*; found none"):
+        zinc_full(tmp_path, "train")
+    with pytest.raises(ValueError, match=r'part must be "train", "val" or "test", got .valid.'):
+        zinc_full(tmp_path, "valid")  # type: ignore[arg-type]
+    (folder / "test.pt").write_bytes(b"nothing")
+    with pytest.raises(ValueError, match=r"test\.pt as torch_geometric\.datasets\.ZINC writes it"):
+        zinc_full(tmp_path, "test")
+
+
+def test_molecules_of_other_kinds_than_zinc_s_are_refused(tmp_path: Path) -> None:
+    write_with_geometric(tmp_path / "full" / "processed" / "val.pt", kind=28)
+    with pytest.raises(ValueError, match=r"atoms of the kinds 0 to 27 in .*val\.pt, got kind 28"):
+        zinc_full(tmp_path, "val")
+    np.savez(tmp_path / "zinc_val.npz", **{**MOLECULES, "edge_attr": np.array([1, 4, 1, 1])})
+    with pytest.raises(ValueError, match=r"bonds of the kinds 0 to 3 in .*zinc_val\.npz, got kind 4"):
+        zinc(tmp_path, "val")
 
 
 def test_a_damaged_archive_is_refused(tmp_path: Path) -> None:

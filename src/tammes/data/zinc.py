@@ -1,4 +1,4 @@
-"""ZINC 12k: small molecules, with the penalized logP (a measure of solubility) of each as the target."""
+"""ZINC: small molecules, with the penalized logP (a measure of solubility) of each as the target."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ from tammes.data.published_files import Part, check_part, read_tensors
 
 ATOMS, BONDS = 28, 4
 """Number of atom types, 0 to 27, and of bond types; bonds in the set are 1 to 3."""
+FULL = "full/processed"
+"""Folder of the whole ZINC within the one that torch_geometric fills."""
 _WRITER = "torch_geometric.datasets.ZINC"
 _INTEGERS = {"x": 1, "edge_index": 2, "edge_attr": 1, "node_ptr": 1, "edge_ptr": 1}
 
@@ -56,7 +58,7 @@ def zinc(path: str | Path, part: Part) -> LabeledGraphs:
         )
     arrays = read_tensors(file, integers=_INTEGERS, floats={"y": 1})
     try:
-        return LabeledGraphs(
+        molecules = LabeledGraphs(
             nodes=arrays["x"],
             edges=arrays["edge_index"],
             bonds=arrays["edge_attr"],
@@ -66,6 +68,40 @@ def zinc(path: str | Path, part: Part) -> LabeledGraphs:
         )
     except ValueError as error:
         raise ValueError(f"expected molecules in {file}, but its arrays do not match: {error}") from error
+    return _of_known_kinds(molecules, file)
+
+
+def zinc_full(path: str | Path, part: Part) -> LabeledGraphs:
+    """Load a part of the whole ZINC: 220,011 molecules for training, 24,445 for validation, 5,000 for tests.
+
+    Nothing is downloaded, and nothing but tensors is unpickled.
+
+    Args:
+        path: path of the folder that `torch_geometric.datasets.ZINC(path, subset=False)` has filled, with
+            `full/processed/train.pt` and so on in it.
+        part: part of the set, "train", "val" or "test".
+
+    Raises:
+        ValueError: If `part` is none of them, or its file is missing, damaged or of another set.
+        ImportError: If torch_geometric is not installed.
+
+    Source: Irwin et al., ZINC: A Free Tool to Discover Chemistry for Biology, 2012; the parts are those of
+    Dwivedi et al., 2020.
+
+    Example:
+        >>> zinc_full("nowhere", "test")  # doctest: +ELLIPSIS
+        Traceback (most recent call last):
+            ...
+        ValueError: expected the whole ZINC at nowhere: full/processed/test.pt, as torch_geometric...
+    """
+    check_part("part", part, Part)
+    processed = Path(path) / FULL / f"{part}.pt"
+    if not processed.is_file():
+        raise ValueError(
+            f"expected the whole ZINC at {path}: {FULL}/{part}.pt, as {_WRITER}(path, subset=False) writes "
+            "it when run once; found none"
+        )
+    return _from_geometric(processed)
 
 
 def part_of_zinc(folder: Path, part: Part) -> Path | None:
@@ -89,7 +125,7 @@ def _from_geometric(file: Path) -> LabeledGraphs:
     try:
         with torch.serialization.safe_globals([Data]):
             tensors, starts, *_ = torch.load(file, weights_only=True)
-        return LabeledGraphs(
+        molecules = LabeledGraphs(
             nodes=tensors["x"].flatten().long(),
             edges=tensors["edge_index"].long(),
             bonds=tensors["edge_attr"].flatten().long(),
@@ -103,3 +139,15 @@ def _from_geometric(file: Path) -> LabeledGraphs:
         raise ValueError(f"expected {file} as {_WRITER} writes it, got {found}") from error
     except Exception as error:  # torch raises errors of any kind on damaged files
         raise ValueError(f"expected {file} as {_WRITER} writes it, got something else ({error!r})") from error
+    return _of_known_kinds(molecules, file)
+
+
+def _of_known_kinds(molecules: LabeledGraphs, file: Path) -> LabeledGraphs:
+    """Return the molecules, unless an atom or a bond is of a kind that ZINC lacks."""
+    for what, kinds, most in (("atoms", molecules.nodes, ATOMS), ("bonds", molecules.bonds, BONDS)):
+        if bool((kinds >= most).any()):
+            raise ValueError(
+                f"expected {what} of the kinds 0 to {most - 1} in {file}, got kind {int(kinds.max())}: this "
+                "is another set"
+            )
+    return molecules

@@ -11,6 +11,7 @@ from PIL import Image
 from scipy.io import savemat
 
 from tammes.data.filter_images import FILTERS
+from tiny import write_alchemy
 
 SIDE, ACROSS = 6, 7
 
@@ -85,6 +86,32 @@ def graph_folder(tmp_path: Path) -> Path:
     (folder / "PROTEINS" / "PROTEINS_A.txt").write_text("1, 2\n2, 3\n3, 1\n4, 5\n5, 6\n")
     (folder / "PROTEINS" / "PROTEINS_graph_indicator.txt").write_text("1\n1\n1\n2\n2\n2\n")
     return folder
+
+
+@pytest.fixture
+def molecule_folder(tmp_path: Path) -> Path:
+    """The whole ZINC, as torch_geometric writes it, and Alchemy, both of rings."""
+    data = pytest.importorskip("torch_geometric.data")
+    generator = np.random.default_rng(0)
+    folder = tmp_path / "molecules"
+    processed = folder / "zinc" / "full" / "processed"
+    processed.mkdir(parents=True)
+    for part, count in (("train", 12), ("val", 6), ("test", 6)):
+        arrays = {name: torch.from_numpy(array) for name, array in rings(count, generator).items()}
+        ends = arrays["node_ptr"].tolist(), arrays["edge_ptr"].tolist()
+        graphs = [
+            data.Data(
+                x=arrays["x"][node:last_node, None],
+                edge_index=arrays["edge_index"][:, edge:last_edge],
+                edge_attr=arrays["edge_attr"][edge:last_edge],
+                y=arrays["y"][[number]].float(),
+            )
+            for number, (node, last_node, edge, last_edge) in enumerate(
+                zip(ends[0], ends[0][1:], ends[1], ends[1][1:], strict=False)
+            )
+        ]
+        data.InMemoryDataset.save(graphs, processed / f"{part}.pt")
+    return write_alchemy(folder, count=24)
 
 
 @pytest.fixture

@@ -9,6 +9,7 @@ import pytest
 from tammes.papers import Entry
 from tammes.papers.robinson_spectral import (
     SPECTRAL_FILTERS,
+    SPECTRAL_MOLECULES,
     SPECTRAL_MULTIPLICITIES,
     SPECTRAL_PROPERTIES,
     SPECTRAL_SUBSTRUCTURES,
@@ -26,6 +27,7 @@ pytest.importorskip("torch_geometric")
     ("entry", "folder", "budget"),
     [
         (SPECTRAL_ZINC, "graph_folder", 1e-4),
+        (SPECTRAL_MOLECULES, "molecule_folder", 1e-4),
         (SPECTRAL_SUBSTRUCTURES, "random_folder", 0.004),
         (SPECTRAL_PROPERTIES, None, 0.004),
         (SPECTRAL_FILTERS, "image_folder", 1e-4),

@@ -15,6 +15,17 @@ SPECTRAL_FILTERS = Entry(
     run=run_of("tammes.papers.robinson_spectral.filters"),
 )
 
+SPECTRAL_MOLECULES = Entry(
+    name="spectral-molecules",
+    statement="On ZINC-full, a GatedGCN with SignNet on all eigenvectors has a smaller error than all "
+    "methods that are not made for molecules; on Alchemy, a GINE with SignNet has the second smallest, "
+    "within a standard deviation of the best.",
+    source="Robinson (2023), sections 7.3.1 and E.10.2, Tables 7.2 and E.5",
+    data="a folder with zinc, which torch_geometric.datasets.ZINC(path, subset=False) has filled, or with "
+    "alchemy_full of the TU collection and its index files (train_al_10.index and so on), or with both",
+    run=run_of("tammes.papers.robinson_spectral.table_7_2"),
+)
+
 SPECTRAL_MULTIPLICITIES = Entry(
     name="spectral-multiplicities",
     statement="Real graphs have repeated eigenvalues: most graphs of most sets do, and their eigenspaces can "

@@ -76,6 +76,20 @@ class Fit:
     seconds_per_epoch: float
 
 
+@dataclass(frozen=True, kw_only=True)
+class Plateau:
+    """Schedule of a learning rate that is halved where the validation error has stopped falling.
+
+    Args:
+        patience: number of epochs that may pass without a smaller error; an error counts as smaller from a
+            difference of a ten-thousandth on.
+        lowest: rate at or below which training ends.
+    """
+
+    patience: int
+    lowest: float
+
+
 class Regressor(nn.Module):
     """Embeddings of nodes beside encodings of eigenvectors, then a graph network, then a readout.
 
@@ -143,17 +157,19 @@ def fit(
     learning_rate: float,
     seed: int,
     squared: bool = False,
+    plateau: Plateau | None = None,
 ) -> Fit:
     """Train a network, give it the weights of its best epoch, and measure it on the test graphs.
 
     Args:
         network: network to be trained.
         parts: graphs for training, validation and testing.
-        epochs: passes over the training graphs.
+        epochs: largest number of passes over the training graphs.
         batch_size: graphs of a step.
-        learning_rate: Adam's rate, which falls to 0 along half a cosine.
+        learning_rate: Adam's first rate.
         seed: random seed of the order of the graphs.
         squared: whether squares of errors are minimized and measured, instead of absolute values.
+        plateau: schedule of the rate; None for half a cosine, along which it falls to 0.
     """
 
     def error(batch: SpectralGraphs) -> Tensor:
@@ -170,9 +186,13 @@ def fit(
     train, validation, test = parts
     generator = torch.Generator().manual_seed(seed)
     optimizer = torch.optim.Adam(network.parameters(), lr=learning_rate)
-    steps = epochs * -(-len(train.graphs) // batch_size)
-    schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, steps)
-    best, best_epoch, state = torch.inf, 0, copy.deepcopy(network.state_dict())
+    cosine = halving = None
+    if plateau is None:
+        steps = epochs * -(-len(train.graphs) // batch_size)
+        cosine = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, steps)
+    else:
+        halving = torch.optim.lr_scheduler.ReduceLROnPlateau(optimizer, factor=0.5, patience=plateau.patience)
+    epoch, best, best_epoch, state = 0, torch.inf, 0, copy.deepcopy(network.state_dict())
     started = time.perf_counter()
     for epoch in range(1, epochs + 1):
         network.train()
@@ -181,11 +201,17 @@ def fit(
             optimizer.zero_grad()
             loss.backward()
             optimizer.step()
-            schedule.step()
+            if cosine is not None:
+                cosine.step()
         now = errors(validation).mean().item()
         if now < best:
             best, best_epoch, state = now, epoch, copy.deepcopy(network.state_dict())
-    seconds = (time.perf_counter() - started) / max(1, epochs)
+        if halving is not None:
+            halving.step(now)
+        # A rate of 0, which learns nothing, stays: the control has all its epochs.
+        if plateau is not None and 0 < optimizer.param_groups[0]["lr"] <= plateau.lowest:
+            break
+    seconds = (time.perf_counter() - started) / max(1, epoch)
     network.load_state_dict(state)
     return Fit(
         test=tuple(errors(test).tolist()),

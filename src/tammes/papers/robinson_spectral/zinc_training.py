@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from statistics import fmean
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -76,6 +77,17 @@ class ZincScore:
     parameters: int
     seconds_per_epoch: float
 
+    @staticmethod
+    def of(fitted: Fit) -> ZincScore:
+        """Return the score of a trained network; the test error is the mean over the targets."""
+        return ZincScore(
+            test=fmean(fitted.test),
+            validation=fitted.validation,
+            best_epoch=fitted.best_epoch,
+            parameters=fitted.parameters,
+            seconds_per_epoch=fitted.seconds_per_epoch,
+        )
+
 
 ENCODINGS: Mapping[str, Callable[[ZincRun], Encoding | None]] = {
     NONE: lambda run: None,
@@ -124,14 +136,7 @@ def measurer(data: Path, drawing: Path) -> Callable[[ZincRun], ZincScore]:
 
     def measure(run: ZincRun) -> ZincScore:
         graphs = parts(run.eigenvectors if run.encoding != NONE else 1, run.molecules)
-        fitted = _fitted(run, graphs, drawing)
-        return ZincScore(
-            test=fitted.test[0],
-            validation=fitted.validation,
-            best_epoch=fitted.best_epoch,
-            parameters=fitted.parameters,
-            seconds_per_epoch=fitted.seconds_per_epoch,
-        )
+        return ZincScore.of(_fitted(run, graphs, drawing))
 
     return measure
 
