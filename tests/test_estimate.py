@@ -52,6 +52,28 @@ def test_negation_and_subtraction_are_those_of_the_values(values: list[float], c
         assert moved.values == pytest.approx(expected.values)
 
 
+@pytest.mark.parametrize(
+    ("more", "less", "low", "high"),
+    [
+        ((56, 70), (48, 80), 0.0524, 0.3339),
+        ((9, 10), (3, 10), 0.1705, 0.8090),
+        ((5, 56), (0, 29), -0.0381, 0.1926),
+        ((0, 10), (0, 20), -0.1611, 0.2775),
+        ((10, 10), (0, 20), 0.6791, 1.0),
+    ],
+)
+def test_the_difference_of_separate_shares_is_that_of_newcombes_examples(
+    more: tuple[int, int], less: tuple[int, int], low: float, high: float
+) -> None:
+    """Newcombe (1998), interval estimation of independent proportions, Table II, method 10."""
+    one, other = (Estimate.of_share(successes / trials, trials) for successes, trials in (more, less))
+    found = Estimate.of_separate_shares(one, other)
+    assert found.mean == pytest.approx(more[0] / more[1] - less[0] / less[1])
+    assert (found.low, found.high) == pytest.approx((low, high), abs=6e-5)
+    back = Estimate.of_separate_shares(other, one)
+    assert (back.low, back.high) == pytest.approx((-found.high, -found.low))
+
+
 def test_one_seed_decides_nothing() -> None:
     found = Estimate.over_seeds([5.0])
     assert not found.is_known

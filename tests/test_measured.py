@@ -14,6 +14,9 @@ from pathlib import Path
 import pytest
 
 from tammes.estimate import Estimate
+from tammes.papers.robinson_spectral import automorphism_counts as counts
+from tammes.papers.robinson_spectral.automorphism_findings import COUNTS, by_group, share
+from tammes.papers.study import Results
 
 ROOT = Path(__file__).parent.parent
 RESULTS = ROOT / "benchmarks/results"
@@ -274,6 +277,49 @@ def test_the_intervals_of_a_study_are_the_kept_ones(page: str, head: str, study:
     shown = [found for table in tables_of(text, head) for found in INTERVAL.findall(table)]
     assert len(shown) > 7
     assert [each for each in shown if not any(is_rounded(each, exact) for exact in kept)] == []
+
+
+def test_the_shares_of_automorphisms_are_the_kept_ones() -> None:
+    """Tables and sentences; and eigenvalues are repeated where they are in spectral-multiplicities."""
+    folder = RESULTS / "studies/spectral-automorphisms"
+    kept = Results(folder / "table.csv", counts.GraphSample, counts.SymmetryScore).known
+    groups = by_group(kept)
+
+    def cell(data: str, kind: str, nodes: int) -> str:
+        score = groups[data, kind, nodes]
+        return " / ".join(f"{100 * share(score, name).mean:.1f}" for name in COUNTS)
+
+    section = section_of(
+        (ROOT / "docs/spectral_experiments.md").read_text(), "Automorphisms of random and real"
+    )
+    (header, *drawn), (names, *real) = map(rows_of, re.findall(r"(?:^\|.*\n)+", section, re.MULTILINE))
+    for kind, *shares in drawn:
+        assert shares == [cell(counts.DRAWN, kind, int(n.removeprefix("n = "))) for n in header[1:]]
+    for data, count, *shares in real:
+        assert count == f"{groups[data, counts.REAL, 0].counted:,}"
+        assert shares == [cell(data, kind, 0) for kind in names[2:]]
+    assert (len(drawn), len(real)) == (6, 8)
+    estimates = [share(groups[key], name) for key in groups if key[0] == counts.DRAWN for name in COUNTS]
+    widest = max(max(each.high - each.mean, each.mean - each.low) for each in estimates)
+    assert f"reaches at most {100 * widest:.1f} points to each side" in section
+
+    intervals = list(intervals_of(folder))
+    intervals += [(-mean, -high, -low) for mean, low, high in intervals]  # "less often, by"
+    shown = INTERVAL.findall(section)
+    assert len(shown) == 9
+    assert [each for each in shown if not any(is_rounded(each, exact) for exact in intervals)] == []
+    every = counts.together(groups.values())
+    for words in (
+        f"Of {every.above_two:,} graphs with such an automorphism",
+        f"up to {every.residual:.1e} of the norm",
+        f"for {every.sensitive} of the {every.counted:,} graphs",
+    ):
+        assert words in section, words
+    with (RESULTS / "studies/spectral-multiplicities/table.csv").open() as file:
+        of_laplacian = {row["data"]: float(row["percent_graphs"]) for row in csv.DictReader(file)}
+    for data, *_ in real:
+        score = groups[data, counts.REAL, 0]
+        assert 100 * score.laplacian / score.counted == pytest.approx(of_laplacian[data], abs=1e-9)
 
 
 # A page of which every interval, also in its sentences, is one of the studies whose names begin so.

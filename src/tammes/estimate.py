@@ -140,17 +140,25 @@ class Estimate:
         if n != len(less):
             raise ValueError(f"a paired difference needs the same trials, got {n} and {len(less)}")
         first, second = (Estimate.of_share(sum(each) / max(n, 1), n) for each in (more, less))
-        phi = _correlation(more, less)
+        return _difference_of_shares(first, second, phi=_correlation(more, less))
 
-        def half(one: float, other: float) -> float:
-            return math.sqrt(one**2 - 2 * phi * one * other + other**2)
+    @staticmethod
+    def of_separate_shares(more: Estimate, less: Estimate) -> Estimate:
+        """Return the difference of two shares from separate trials, by Newcombe's method.
 
-        mean = first.mean - second.mean
-        return Estimate(
-            mean=mean,
-            low=mean - half(first.mean - first.low, second.high - second.mean),
-            high=mean + half(first.high - first.mean, second.mean - second.low),
-        )
+        As in `of_outcomes`, with the correlation phi = 0.
+
+        Args:
+            more: a share, from `of_share`.
+            less: the share of other trials, which is subtracted.
+
+        Source: Newcombe (1998), independent proportions, method 10.
+
+        Example:
+            >>> print(Estimate.of_separate_shares(Estimate.of_share(0.8, 70), Estimate.of_share(0.6, 80)))
+            0.200 [0.052, 0.334]
+        """
+        return _difference_of_shares(more, less, phi=0.0)
 
     @staticmethod
     def of_correlation(
@@ -312,6 +320,20 @@ class Estimate:
 
     def __str__(self) -> str:
         return self.text()
+
+
+def _difference_of_shares(first: Estimate, second: Estimate, *, phi: float) -> Estimate:
+    """Return the difference of two shares whose outcomes have the correlation phi."""
+
+    def half(one: float, other: float) -> float:
+        return math.sqrt(one**2 - 2 * phi * one * other + other**2)
+
+    mean = first.mean - second.mean
+    return Estimate(
+        mean=mean,
+        low=mean - half(first.mean - first.low, second.high - second.mean),
+        high=mean + half(first.high - first.mean, second.mean - second.low),
+    )
 
 
 def _correlation(one: Sequence[bool], other: Sequence[bool]) -> float:

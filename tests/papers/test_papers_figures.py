@@ -43,3 +43,10 @@ def test_small_multiples_share_an_axis_and_keep_the_color_of_a_method() -> None:
     assert [text.get_text() for text in figure.legends[0].get_texts()] == ["a", "b"]
     (interval,) = classes.collections[0].get_segments()[:1]
     assert interval[:, 1].tolist() == pytest.approx([numbers[1.0].low, numbers[1.0].high])  # type: ignore[union-attr]
+
+
+def test_many_methods_of_small_multiples_stay_at_their_value() -> None:
+    figure = small_multiples({"n": {name: {1.0: 0.5, 2.0: 0.4} for name in "abcdef"}}, up="share")
+    places = [line.get_xdata()[0] for line in figure.axes[0].get_lines()[1:]]  # type: ignore[index]
+    assert len(places) == 6
+    assert max(map(abs, places)) < 0.25

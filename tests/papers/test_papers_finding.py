@@ -50,6 +50,13 @@ def test_an_open_verdict_says_how_many_seeds_would_decide_it() -> None:
     assert verdict((1.0, -1.0)) == "not resolved: more than 1,000 seeds would be needed at this size"
 
 
+def test_an_open_share_needs_trials_and_no_seeds() -> None:
+    """A share has no values of seeds, of which a number would follow."""
+    share = Effect(name="a", difference=Estimate.of_share(0.5, 10) - 0.4)
+    finding = Finding(paper="It is so.", effects=(share, effect(OPEN)), controls=(effect(ABOVE),))
+    assert finding.verdict == "not resolved: more trials would be needed"
+
+
 def test_several_comparisons_are_counted_beside_chance() -> None:
     finding = Finding(
         paper="It is so.", effects=(effect(ABOVE), effect(BELOW), effect(OPEN)), controls=(effect(ABOVE),)

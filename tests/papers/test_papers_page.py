@@ -58,6 +58,7 @@ def test_effects_controls_and_the_protocol_are_on_the_page(page, tmp_path):
         "learning rate: 0.1, 0.2; chosen on validation images",
         "--seeds 3 --no-learning",
         "1 × yes, 1 × not measured yet, 1 × check",
+        "95 % confidence intervals over the seeds (Student",
     ):
         assert words in text, words
 

@@ -25,6 +25,7 @@ from tammes.papers.robinson_negatives.images_arms import ImageRun
 from tammes.papers.robinson_negatives.images_training import ImageScore
 from tammes.papers.robinson_sets.loss_training import LossScore, LossTraining
 from tammes.papers.robinson_sets.training import GraphScore, GraphTraining
+from tammes.papers.robinson_spectral.automorphism_counts import GraphSample, SymmetryScore
 from tammes.papers.robinson_spectral.figure_7_3 import EncodingRun
 from tammes.papers.robinson_spectral.filters import FilterRun, FilterScore
 from tammes.papers.robinson_spectral.multiplicities import GraphSet, MultiplicityScore
@@ -175,6 +176,13 @@ TABLES = {
         "base,encoding,eigenvectors,molecules,epochs,width,layers,phi_width,phi_layers,batch_size,learning_rate,"
         "seed,test,validation,best_epoch,parameters,seconds_per_epoch",
         "GatedGCN,SignNet,8,10000,300,128,4,80,4,64,0.001,0,0.125,0.25,290,400000,8.5",
+    ),
+    "spectral-automorphisms": (
+        GraphSample,
+        SymmetryScore,
+        "data,kind,nodes,graphs,seed,counted,automorphism,above_two,adjacency,laplacian,both_adjacency,"
+        "both_laplacian,exceptions,sensitive,residual",
+        'drawn,"G(n, 1/2)",6,200,0,200,150,60,80,90,70,75,0,1,1.5e-15',
     ),
     "spectral-multiplicities": (
         GraphSet,

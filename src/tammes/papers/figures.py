@@ -185,7 +185,8 @@ def small_multiples(
         axes.axhline(0, color=MUTED, linewidth=0.6)
         values = sorted({value for numbers in series.values() for value in numbers})
         for method, numbers in series.items():
-            shift = 0.14 * (list(series).index(method) - (len(series) - 1) / 2)
+            step = min(0.14, 0.42 / len(series))  # values stay apart
+            shift = step * (list(series).index(method) - (len(series) - 1) / 2)
             places = [values.index(value) + shift for value in numbers]
             low, middle, high = zip(*map(_ends, numbers.values()), strict=True)
             color = objective_color(methods.index(method))

@@ -185,7 +185,7 @@ def _is_below(effect: Effect) -> bool:
 
 
 def _needed(effects: Sequence[Effect]) -> str:
-    """Return how many seeds would decide the effects whose intervals hold zero."""
+    """Return what would decide the effects whose intervals hold zero: a number of seeds, or more trials."""
     open_ones = [
         effect.difference
         for effect in effects
@@ -194,6 +194,8 @@ def _needed(effects: Sequence[Effect]) -> str:
     needed = [difference.seeds_needed for difference in open_ones]
     if not needed:
         return "some effects are above zero and some below"
+    if not all(difference.values for difference in open_ones):
+        return "more trials would be needed"
     known = [each for each in needed if each is not None]
     if len(known) < len(needed):
         return "more than 1,000 seeds would be needed at this size"

@@ -52,6 +52,7 @@ class PaperPage:
         numbers: table of all results.
         lead: first sentence of the page; left out, it counts the verdicts.
         remarks: paragraphs that say how to read the page.
+        intervals: what the intervals are of, and by whose method.
         settings: names and values of what the paper leaves open or the budget decides.
     """
 
@@ -62,6 +63,7 @@ class PaperPage:
     numbers: Numbers
     lead: str = ""
     remarks: tuple[str, ...] = ()
+    intervals: str = "over the seeds (Student's t; of differences, seed by seed)"
     settings: dict[str, str]
 
     @property

@@ -2,6 +2,17 @@
 
 from tammes.papers.entry import Entry, run_of
 
+SPECTRAL_AUTOMORPHISMS = Entry(
+    name="spectral-automorphisms",
+    statement="Almost all Erdős–Rényi graphs have no nontrivial automorphism and no repeated eigenvalue, in "
+    "contrast to real graphs; under additional conditions an automorphism leads to a repeated eigenvalue.",
+    source="Robinson (2023), sections E.3.3 and E.3.4",
+    data="a folder with unpacked archives of the TU collection in it (PROTEINS, IMDB-MULTI, COLLAB, COIL-DEL "
+    "and others), zinc, or some of them",
+    optional=True,
+    run=run_of("tammes.papers.robinson_spectral.automorphisms"),
+)
+
 SPECTRAL_FILTERS = Entry(
     name="spectral-filters",
     statement="Without message passing, SignNet and BasisNet learn spectral graph convolutions. They beat "

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import torch
+from jaxtyping import Bool
 from torch import Tensor
 
 from tammes.data.filter_images import filter_images
@@ -20,7 +21,14 @@ from tammes.papers.finding import Check, Finding
 from tammes.papers.page import Figure, Numbers, PaperPage, panel
 from tammes.papers.protocol import Protocol
 from tammes.papers.study import Study
-from tammes.spectral import RelativeGap, eigenpairs, eigenvector_mask
+from tammes.spectral import (
+    Eigenpairs,
+    Laplacian,
+    RelativeGap,
+    Symmetric,
+    eigenpairs,
+    eigenvector_mask,
+)
 
 COLLECTION = ("PROTEINS", "IMDB-MULTI", "COIL-DEL", "MUTAG", "PTC_MR", "ENZYMES", "IMDB-BINARY", "COLLAB")
 ZINC, GRID = "ZINC", "32 x 32 image"
@@ -77,18 +85,8 @@ class MultiplicityScore:
 def run(request: Request) -> None:
     """Decompose the graphs of each data set that is there; nothing is random."""
     folder = request.required_data()
-    cells = [
-        GraphSet(data=name, most=max(1, round(request.budget * (PAPER[name][0] if name in PAPER else 1000))))
-        for name in (GRID, ZINC, *COLLECTION)
-        if (folder / FOLDERS.get(name, name)).is_dir()
-    ]
-    if not cells:
-        raise ValueError(
-            f"expected in {folder} folders named {', '.join(COLLECTION)}, each an unpacked archive of the TU "
-            f"collection, or {' or '.join(FOLDERS.values())}; found none of them"
-        )
     Study(
-        cells=cells,
+        cells=sets_in(folder, (GRID, ZINC, *COLLECTION), budget=request.budget),
         scores=MultiplicityScore,
         measure=lambda cell: measure(read(folder, cell)),
         name=lambda cell: cell.data,
@@ -99,6 +97,31 @@ def run(request: Request) -> None:
         ),
         page=page,
     ).run(request)
+
+
+def sets_in(folder: Path, names: Sequence[str], *, budget: float) -> list[GraphSet]:
+    """Return the data sets that a folder holds, with the first part of their graphs.
+
+    Args:
+        folder: folder with a folder for each set.
+        names: sets to look for.
+        budget: share of the graphs, in (0, 1].
+
+    Raises:
+        ValueError: for a folder with none of them.
+    """
+    found = [
+        GraphSet(data=name, most=max(1, round(budget * (PAPER[name][0] if name in PAPER else 1000))))
+        for name in names
+        if (folder / FOLDERS.get(name, name)).is_dir()
+    ]
+    if not found:
+        others = [FOLDERS[name] for name in names if name in FOLDERS]
+        raise ValueError(
+            f"expected in {folder} folders named {', '.join(COLLECTION)}, each an unpacked archive of the TU "
+            f"collection, or {' or '.join(others)}; found none of them"
+        )
+    return found
 
 
 def measure(graphs: Sequence[Graph]) -> MultiplicityScore:
@@ -112,13 +135,8 @@ def measure(graphs: Sequence[Graph]) -> MultiplicityScore:
     """
     dimensions: list[Tensor] = []
     repeated, decades = 0, torch.inf
-    for part in _parts(sorted(graphs, key=lambda graph: graph[1])):
-        sizes = torch.tensor([size for _, size in part])
-        starts = sizes.cumsum(0) - sizes
-        batch = torch.arange(len(part)).repeat_interleave(sizes)
-        edges = torch.cat([edges + start for (edges, _), start in zip(part, starts, strict=True)], dim=1)
-        pairs = eigenpairs(edges, batch)
-        mask = eigenvector_mask(pairs.vectors, batch, len(part))
+    for part in parts(graphs):
+        pairs, mask = decomposed(part, Symmetric())
         spaces = RelativeGap(warn=False)(pairs.values, mask)
         first = torch.nn.functional.pad(spaces.number.diff(dim=1) > 0, (1, 0), value=True) & mask
         dimensions.append(spaces.dimension[first])
@@ -138,15 +156,36 @@ def measure(graphs: Sequence[Graph]) -> MultiplicityScore:
     )
 
 
-def _parts(graphs: Sequence[Graph]) -> Iterator[list[Graph]]:
-    """Yield graphs of ascending size in parts of about equal work."""
+def parts(graphs: Sequence[Graph]) -> Iterator[list[Graph]]:
+    """Yield the graphs in the order of their sizes, as many at a time as are decomposed together."""
     part: list[Graph] = []
-    for graph in graphs:
+    for graph in sorted(graphs, key=lambda graph: graph[1]):
         if part and (len(part) + 1) * graph[1] > NODES_AT_ONCE:
             yield part
             part = []
         part.append(graph)
     yield part
+
+
+def decomposed(part: Sequence[Graph], laplacian: Laplacian) -> tuple[Eigenpairs, Bool[Tensor, "graphs k"]]:
+    """Return the eigenpairs of a matrix of some graphs, and which columns hold one.
+
+    Args:
+        part: graphs.
+        laplacian: matrix to decompose.
+
+    Example:
+        >>> edge = torch.tensor([[0, 1], [1, 0]]), 2
+        >>> pairs, mask = decomposed([edge], Symmetric())
+        >>> pairs.values.tolist(), mask.tolist()
+        ([[0.0, 2.0]], [[True, True]])
+    """
+    sizes = torch.tensor([size for _, size in part])
+    starts = sizes.cumsum(0) - sizes
+    batch = torch.arange(len(part)).repeat_interleave(sizes)
+    edges = torch.cat([edges + start for (edges, _), start in zip(part, starts, strict=True)], dim=1)
+    pairs = eigenpairs(edges, batch, laplacian=laplacian)
+    return pairs, eigenvector_mask(pairs.vectors, batch, len(part))
 
 
 def page(results: Mapping[GraphSet, MultiplicityScore]) -> PaperPage:
