@@ -156,8 +156,7 @@ def one_way(kind: Kind, device: torch.device) -> dict[str, Loss]:
     )
 
     def ours(a: Tensor, b: Tensor) -> Tensor:
-        ids = torch.arange(len(a), device=a.device)
-        return objective(Pairs(anchors=a, ids=ids, candidates=b, candidate_ids=ids))
+        return objective(Pairs.aligned(a, b))
 
     losses: dict[str, Loss] = {"one-way softmax, tammes": ours}
     if find_spec("inf_cl") is not None and device.type == "cuda":

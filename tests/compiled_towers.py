@@ -5,13 +5,14 @@ A program of `test_compiled.py`; it prints the number of comparisons.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from itertools import product
 
 import torch
 from torch import Tensor
 
-from tammes import recipes
+from tammes import LearnedTemperature, Matryoshka, recipes
 from tammes.objective import Objective
 from tammes.reduce import Dense
 from tammes.sources import TwoTowers
@@ -23,14 +24,32 @@ OBJECTIVES = (
 )
 
 
-def compare(plain: Objective, source: TwoTowers, rows: list[Tensor]) -> None:
+def compare(plain: Objective | Matryoshka, source: TwoTowers, rows: list[Tensor]) -> None:
     """Raise AssertionError unless value and gradients are equal, in one graph."""
     torch._dynamo.reset()
-    whole = replace(plain, engine=Dense())
+    whole = replace(plain, engine=Dense()) if isinstance(plain, Objective) else plain
     compiled = torch.compile(lambda *rows: whole(source(*rows)), backend="aot_eager", fullgraph=True)
     found, expected = compiled(*rows), plain(source(*rows))
     torch.testing.assert_close(found, expected)
     torch.testing.assert_close(torch.autograd.grad(found, rows), torch.autograd.grad(expected, rows))
+
+
+def compare_with_a_learned_temperature(rows: list[Tensor]) -> None:
+    """Raise AssertionError unless the gradient of a learned temperature is equal, from half precision."""
+    torch._dynamo.reset()
+    found = []
+    for engine in (Dense(), None):
+        learned = LearnedTemperature(initial=0.2)
+        loss = replace(OBJECTIVES[1], engine=engine).module(temperature=learned)
+
+        def step(queries: Tensor, documents: Tensor, loss: Callable[..., Tensor] = loss) -> Tensor:
+            return loss(TwoTowers()(queries, documents))
+
+        run = step if engine is None else torch.compile(step, backend="aot_eager", fullgraph=True)
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            run(*rows).backward()
+        found.append([each.grad for each in learned.parameters()])
+    torch.testing.assert_close(*found)
 
 
 if __name__ == "__main__":
@@ -40,4 +59,7 @@ if __name__ == "__main__":
         shapes = ((7, 4), (7, 4), *hard_negatives)
         made = [torch.randn(shape, generator=generator, dtype=torch.float64) for shape in shapes]
         compare(objective, TwoTowers(symmetric=symmetric), [each.requires_grad_() for each in made])
+    compare_with_a_learned_temperature([torch.randn(7, 4).bfloat16() for _ in range(2)])
+    lengths = Matryoshka(objective=replace(OBJECTIVES[0], engine=Dense()), dims=(2, 4))
+    compare(lengths, TwoTowers(symmetric=True), [torch.randn(7, 4).double().requires_grad_() for _ in "ab"])
     print(len(cases))

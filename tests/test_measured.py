@@ -306,7 +306,7 @@ def test_the_shares_of_automorphisms_are_the_kept_ones() -> None:
     intervals = list(intervals_of(folder))
     intervals += [(-mean, -high, -low) for mean, low, high in intervals]  # "less often, by"
     shown = INTERVAL.findall(section)
-    assert len(shown) == 9
+    assert len(shown) == 11
     assert [each for each in shown if not any(is_rounded(each, exact) for exact in intervals)] == []
     every = counts.together(groups.values())
     for words in (

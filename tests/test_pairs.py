@@ -96,9 +96,28 @@ def test_aligned_pairs_are_those_of_ids_that_say_so() -> None:
     assert again.positives().count.tolist() == [1, 1, 1, 1, 1]
 
 
+def test_other_rows_of_aligned_pairs_are_aligned_too() -> None:
+    queries, documents = torch.randn(5, 3), torch.randn(5, 3)
+    pairs = tammes.Pairs.aligned(queries, documents, reverse=tammes.Pairs.aligned(documents, queries))
+    cut = pairs.with_rows(lambda rows: rows[:, :2])
+    assert cut.reverse is not None
+    assert cut.is_aligned
+    assert cut.reverse.is_aligned
+    assert torch.equal(cut.anchors, queries[:, :2])
+    assert torch.equal(cut.reverse.candidates, queries[:, :2])
+    written = tammes.Pairs(
+        anchors=queries, ids=torch.arange(5), candidates=documents, candidate_ids=pairs.ids
+    )
+    assert not written.with_rows(lambda rows: rows[:, :2]).is_aligned
+
+
 def test_aligned_pairs_need_a_candidate_for_each_anchor() -> None:
     with pytest.raises(ValueError, match="each of the 5 anchors, got 4"):
         tammes.Pairs.aligned(torch.zeros(5, 3), torch.zeros(4, 3))
+    with pytest.raises(ValueError, match="at least one anchor"):
+        tammes.Pairs.aligned(torch.zeros(0, 3), torch.zeros(4, 3))
+    with pytest.raises(ValueError, match="float64 on both sides"):
+        tammes.Pairs.aligned(torch.zeros(4, 3), torch.zeros(4, 3).double())
     with pytest.raises(ValueError, match="same space"):
         tammes.Pairs.aligned(torch.zeros(5, 3), torch.zeros(5, 4))
     with pytest.raises(ValueError, match="has no negative"):

@@ -111,7 +111,7 @@ def _is_dense_softmax(objective: Objective, temperature: Tensor | None) -> bool:
 
 
 class _Rows(NamedTuple):
-    """Rows that are compared, each anchor with all candidates but those that are no negatives.
+    """Anchors and candidates of one direction, and which candidates are no negatives.
 
     Args:
         anchors: anchors.

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from torch import Tensor
 
 from tammes.layout import Layout
@@ -22,12 +20,7 @@ def without_guide(pairs: Pairs, columns: int) -> tuple[Pairs, tuple[Tensor, Tens
             f"{pairs.anchors.shape[1]}: give torch.cat([embeddings, guide_embeddings], dim=1)"
         )
     candidates = pairs.candidates
-    plain = replace(
-        pairs,
-        anchors=pairs.anchors[:, :width],
-        candidates=None if candidates is None else candidates[:, :width],
-    )
-    return plain, (
+    return pairs.with_rows(lambda rows: rows[:, :width]), (
         pairs.anchors[:, width:].detach(),
         None if candidates is None else candidates[:, width:].detach(),
     )

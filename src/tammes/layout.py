@@ -204,12 +204,12 @@ def _ascend(keys: Int[Tensor, " n"]) -> bool:
 
 def _is_aligned(pairs: Pairs) -> bool:
     """Return whether both sides have the same ids in ascending order; only asked where that costs little."""
-    if pairs.is_aligned:
-        return pairs.candidates is not None and 2 <= len(pairs.ids) == len(pairs.candidates)
     if pairs.candidate_ids is None or pairs.own is not None or pairs.group.size > 1 or pairs.window:
         return False
-    if deferred.waits(pairs.ids.device) or len(pairs.ids) < 2:
+    if len(pairs.ids) < 2:
         return False
+    if deferred.waits(pairs.ids.device):
+        return pairs.is_aligned and len(pairs.ids) == len(pairs.candidate_ids)
     ascending = pairs.ids[1:] > pairs.ids[:-1]  # so no id occurs twice
     return torch.equal(pairs.ids, pairs.candidate_ids) and bool(ascending.all())
 

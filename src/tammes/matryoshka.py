@@ -125,12 +125,7 @@ class Matryoshka:
 
 def _cut(pairs: Pairs, dim: int, guide: int) -> Pairs:
     """Return the pairs with the first `dim` columns of each embedding, and those of the guide behind them."""
-    return replace(
-        pairs,
-        anchors=_columns(pairs.anchors, dim, guide),
-        candidates=None if pairs.candidates is None else _columns(pairs.candidates, dim, guide),
-        reverse=None if pairs.reverse is None else _cut(pairs.reverse, dim, guide),
-    )
+    return pairs.with_rows(lambda rows: _columns(rows, dim, guide))
 
 
 def _columns(rows: Tensor, dim: int, guide: int) -> Tensor:

@@ -99,6 +99,11 @@ class Pairs:
             raise ValueError("candidates came without candidate_ids, which say whose positives they are")
         if (self.labels is None) != (self.candidate_labels is None):
             raise ValueError("labels must be given for the anchors and the candidates, or for neither")
+        if (self.anchors.dtype == torch.float64) != (self.candidates.dtype == torch.float64):
+            raise ValueError(
+                f"anchors are {self.anchors.dtype}, candidates {self.candidates.dtype}: expected "
+                "torch.float64 on both sides, or on neither"
+            )
         if self.anchors.shape[1] != self.candidates.shape[1]:
             raise ValueError(
                 f"anchors have dimension {self.anchors.shape[1]}, candidates {self.candidates.shape[1]}: "
@@ -122,7 +127,8 @@ class Pairs:
     ) -> Pairs:
         """Return pairs in which candidate i is the only positive of anchor i.
 
-        Nothing has to be read from ids then, so that a compiled step can hold the loss.
+        Nothing has to be read from ids then, so that a compiled step can hold the loss; so do not write to
+        the ids of these pairs.
 
         Args:
             anchors: `(n, d)` embeddings, floating point.
@@ -132,13 +138,16 @@ class Pairs:
             reverse: pairs in the other direction, or None.
 
         Raises:
-            ValueError: fewer candidates than anchors, or shapes or types that do not fit together.
+            ValueError: no anchors, fewer candidates than anchors, or shapes or types that do not fit
+                together.
 
         Example:
             >>> queries, documents = torch.eye(4), torch.eye(4)
             >>> Pairs.aligned(queries, documents).positives().candidate.tolist()
             [0, 1, 2, 3]
         """
+        if len(anchors) == 0:
+            raise ValueError("expected at least one anchor, got 0")
         if len(candidates) < len(anchors):
             raise ValueError(
                 f"expected a candidate for each of the {len(anchors)} anchors, got {len(candidates)}"
@@ -251,6 +260,26 @@ class Pairs:
             candidates_are_anchors=False,
             counts=None,
         )
+
+    def with_rows(self, change: Callable[[Tensor], Tensor]) -> Pairs:
+        """Return the same pairs of other embeddings, in both directions.
+
+        Args:
+            change: function from embeddings, of anchors or candidates, to those in their place.
+
+        Example:
+            >>> pairs = Pairs(anchors=torch.eye(4), ids=torch.tensor([0, 1, 0, 1]))
+            >>> pairs.with_rows(lambda rows: rows[:, :2]).anchors.shape
+            torch.Size([4, 2])
+        """
+        changed = replace(
+            self,
+            anchors=change(self.anchors),
+            candidates=None if self.candidates is None else change(self.candidates),
+            reverse=None if self.reverse is None else self.reverse.with_rows(change),
+        )
+        object.__setattr__(changed, "is_aligned", self.is_aligned)
+        return changed
 
     def with_candidates(self) -> Pairs:
         """Return the same pairs with the anchors as explicit candidates, if they have no others.

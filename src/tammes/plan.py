@@ -89,14 +89,10 @@ def _step(
     """Return a step on n pairs: of views, or one-way."""
     generator = torch.Generator(device).manual_seed(0)
     a, b = (torch.randn(n, dim, generator=generator, device=device, dtype=kind) for _ in range(2))
-    ids = torch.arange(n, device=device)
 
     def step() -> None:
         first, second = a.detach().requires_grad_(), b.detach().requires_grad_()
-        if apart:
-            loss = objective(Pairs(anchors=first, ids=ids, candidates=second, candidate_ids=ids))
-        else:
-            loss = objective(first, second)
+        loss = objective(Pairs.aligned(first, second)) if apart else objective(first, second)
         loss.backward()
 
     return step

@@ -93,6 +93,31 @@ def test_the_training_of_another_cell_is_not_taken_up(tmp_path: Path, stopped_on
         assert not folder.resume  # the first one was given up
 
 
+def test_nor_is_one_that_was_begun_with_other_settings(tmp_path: Path, stopped_once: list[int]) -> None:
+    begun = Unfinished(study=tmp_path)
+    with pytest.raises(KeyboardInterrupt):
+        measurer(SETS, replace(SCALE, on_gpu=True), begun)(RUN)  # another precision and learning rate
+    measured_here = measurer(SETS, SCALE, begun)(RUN)
+    assert replace(measured_here, seconds=0.0) == replace(measurer(SETS, SCALE)(RUN), seconds=0.0)
+
+
+def test_a_stop_in_the_scoring_keeps_the_training(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    begun = Unfinished(study=tmp_path)
+    measure = measurer(SETS, SCALE, begun)
+
+    def stopped(*_: object) -> float:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr("tammes.papers.robinson_negatives.images_training._readouts", stopped)
+        with pytest.raises(KeyboardInterrupt):
+            measure(RUN)
+    steps: list[int] = []
+    monkeypatch.setattr(SaveCheckpoint, "on_train_epoch_end", lambda *_: steps.append(1))
+    assert replace(measure(RUN), seconds=0.0) == replace(measurer(SETS, SCALE)(RUN), seconds=0.0)
+    assert len(steps) == 3  # of the one that is trained anew
+
+
 def fails(begun: Unfinished) -> None:
     with begun.training(RUN) as folder:
         folder.config.write_text("settings")

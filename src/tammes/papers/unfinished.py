@@ -25,7 +25,7 @@ class Unfinished:
         >>> import tempfile
         >>> with tempfile.TemporaryDirectory() as root:
         ...     begun = Unfinished(study=Path(root))
-        ...     with begun.training("SimCLR, seed 0") as folder:
+        ...     with begun.training("SimCLR", 0) as folder:
         ...         folder.resume, begun.path.exists()
         ...     begun.path.exists()
         (False, True)
@@ -40,16 +40,17 @@ class Unfinished:
         return self.study / "unfinished"
 
     @contextmanager
-    def training(self, cell: object) -> Iterator[RunFolder]:
-        """Yield the folder of a cell's training, which resumes if the study was stopped in it.
+    def training(self, *settings: object) -> Iterator[RunFolder]:
+        """Yield the folder of a training, which resumes if the study was stopped in it.
 
-        The folder is deleted when the context ends without an error, and so is that of any other cell when it
-        begins: a study measures one after the other.
+        The folder is deleted when the context ends without an error, and so is that of any other training
+        when it begins: a study measures one after the other.
 
         Args:
-            cell: settings of the training, by whose representation it is recognized.
+            settings: all settings of the training, by whose representations it is recognized. Of one that was
+                begun with others, by an older version too, nothing is taken up.
         """
-        name = hashlib.sha256(repr(cell).encode()).hexdigest()[:16]
+        name = hashlib.sha256(repr(settings).encode()).hexdigest()[:16]
         folder = RunFolder(path=self.path / name)
         if not folder.path.is_dir():
             self._delete()

@@ -89,7 +89,8 @@ class TwoTowers:
         group: Group = Single()
         if self.gather is None:
             local = stack_views(views, ids, labels)
-            if not torch.compiler.is_compiling():  # which reads numbers; a compiled loss checks none
+            # To read numbers would break a compiled graph; an objective beside it checks for itself.
+            if not torch.compiler.is_compiling():
                 check_rows(local)
             own = every = in_full_precision(local).anchors.unflatten(0, (len(views), -1))
             _check_negatives(every)

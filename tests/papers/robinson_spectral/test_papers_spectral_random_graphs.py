@@ -13,7 +13,7 @@ from scipy import stats
 
 from tammes.papers.robinson_spectral.random_graphs import (
     KINDS,
-    Pairs,
+    Edges,
     connected_with_edges,
     erdos_renyi,
     labeled_tree,
@@ -21,7 +21,7 @@ from tammes.papers.robinson_spectral.random_graphs import (
     with_edges,
 )
 
-Draw = Callable[[np.random.Generator], Pairs]
+Draw = Callable[[np.random.Generator], Edges]
 
 
 def drawn_sets(draw: Draw, times: int) -> Counter[frozenset[tuple[int, int]]]:

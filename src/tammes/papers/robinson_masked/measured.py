@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
-from contextlib import nullcontext
 from dataclasses import dataclass, replace
 
 from tammes.data import Images
 from tammes.evaluation import FewShot, FineTuned, FineTuning, LabeledFeatures, LinearProbe, Robustness
 from tammes.papers.robinson_masked.runs import MaskedRun
-from tammes.papers.robinson_masked.training import Drawn, Fitted, crops_of, fitted, of_each
+from tammes.papers.robinson_masked.training import Drawn, Fitted, config_of, crops_of, fitted, of_each
 from tammes.papers.unfinished import Unfinished
 from tammes.training import Model, embed
 
@@ -92,7 +91,9 @@ def measured(
         on_gpu: whether the network computes on a GPU, in bfloat16.
         unfinished: place of the training, which resumes there; None keeps it in memory.
     """
-    with nullcontext() if unfinished is None else unfinished.training(run) as folder:
+    if unfinished is None or run.epochs == 0:
+        return _score(fitted(run, drawn.train, on_gpu=on_gpu), run, drawn)
+    with unfinished.training(run, config_of(run, drawn.train, on_gpu=on_gpu)) as folder:
         return _score(fitted(run, drawn.train, on_gpu=on_gpu, folder=folder), run, drawn)
 
 

@@ -186,6 +186,6 @@ PLAN = MaskedPlan(
         "seconds": number(attrgetter("seconds"), 0),
     },
     note="Accuracy in percent on test images, means over the seeds with 95 % intervals; seconds of processor "
-    "time of the training.",
+    "time of the training, or where a training can be resumed, from budget 0.05 on, of time that passed.",
     remarks=REMARKS,
 )

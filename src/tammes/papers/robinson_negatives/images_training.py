@@ -198,7 +198,7 @@ def fit(run: ImageRun, scale: ImageScale, parts: Parts, unfinished: Unfinished |
         knn=neighbors,
     )
     start = time.process_time()
-    with nullcontext() if unfinished is None else unfinished.training(run) as folder:
+    with nullcontext() if unfinished is None else unfinished.training(run, config) as folder:
         trained = train(config, learned, folder=folder, monitor=monitor, machine=Machine())
         last = trained.metrics[-1]
         return _score(

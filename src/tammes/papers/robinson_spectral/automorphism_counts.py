@@ -17,7 +17,7 @@ from tammes.papers.robinson_spectral.multiplicities import Graph, decomposed, pa
 from tammes.papers.robinson_spectral.random_graphs import (
     HALF,
     KINDS,
-    Pairs,
+    Edges,
     connected_with_edges,
     with_edges,
 )
@@ -69,7 +69,7 @@ class SymmetryScore:
         residual: largest entry of |A P v - lambda P v| over the graphs with an automorphism P and over all
             eigenvectors v of unit length, relative to the norm of A.
         sensitive: graphs of which a tolerance of equal eigenvalues that is a hundred times smaller or larger
-            says otherwise, of A or of L.
+            changes the answer, for A or for L.
     """
 
     counted: int
@@ -123,7 +123,7 @@ def drawn(cell: GraphSample, real: Sequence[Graph]) -> list[Graph]:
     return [(_both_directions(_beside(graph, cell.kind, generator)), graph[1]) for graph in real]
 
 
-def _beside(graph: Graph, kind: str, generator: np.random.Generator) -> Pairs:
+def _beside(graph: Graph, kind: str, generator: np.random.Generator) -> Edges:
     edges, nodes = graph
     if kind == HALF:
         return KINDS[HALF](nodes, generator)
@@ -132,7 +132,7 @@ def _beside(graph: Graph, kind: str, generator: np.random.Generator) -> Pairs:
     return draw(nodes, count, generator)
 
 
-def _both_directions(pairs: Pairs) -> Tensor:
+def _both_directions(pairs: Edges) -> Tensor:
     return torch.from_numpy(np.concatenate([pairs, pairs[:, ::-1]]).T.copy())
 
 

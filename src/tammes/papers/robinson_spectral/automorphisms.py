@@ -50,7 +50,7 @@ REMARKS = (
     "A is the adjacency matrix and L the symmetric normalized Laplacian. A node without neighbors has the "
     "diagonal entry 0 in L, so that L has the eigenvalue 0 once for each component. Eigenvalues, in double "
     "precision, are equal where their difference is at most 1e-8 of the matrix' norm. 'Sensitive' counts the "
-    "graphs of which a tolerance of 1e-10 or 1e-6 says otherwise.",
+    "graphs for which a tolerance of 1e-10 or 1e-6 changes the answer.",
     "Graphs of different seeds are independent, so shares are those of the graphs of all seeds.",
     "A budget below 1 draws fewer graphs for each seed, and takes the first part of the graphs of each set.",
 )
@@ -174,8 +174,8 @@ def numbers(groups: Groups) -> Numbers:
                 "graphs": f"{score.counted:,}",
                 **{f"% with {name}": share(score, name).percent for name in (AUTOMORPHISM, OF_A, OF_L)},
                 "of order above 2": f"{score.above_two:,}",
-                "A": _crossed(score, score.adjacency, score.both_adjacency),
-                "L": _crossed(score, score.laplacian, score.both_laplacian),
+                "A": _two_by_two(score, score.adjacency, score.both_adjacency),
+                "L": _two_by_two(score, score.laplacian, score.both_laplacian),
                 "sensitive": f"{score.sensitive:,}",
             }
         )
@@ -188,6 +188,6 @@ def numbers(groups: Groups) -> Numbers:
     )
 
 
-def _crossed(score: SymmetryScore, repeated: int, both: int) -> str:
+def _two_by_two(score: SymmetryScore, repeated: int, both: int) -> str:
     neither = score.counted - score.automorphism - repeated + both
     return f"{both:,} / {score.automorphism - both:,} / {repeated - both:,} / {neither:,}"

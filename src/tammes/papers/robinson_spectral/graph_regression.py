@@ -82,7 +82,7 @@ class Plateau:
 
     Args:
         patience: number of epochs that may pass without a smaller error; an error counts as smaller from a
-            difference of a ten-thousandth on.
+            difference of a ten-thousandth of the smallest on.
         lowest: rate at or below which training ends.
     """
 

@@ -9,11 +9,11 @@ from heapq import heappop, heappush
 import numpy as np
 from numpy.typing import NDArray
 
-Pairs = NDArray[np.int64]
+Edges = NDArray[np.int64]
 """Edges of a graph without loops, (m, 2), each once."""
 
 
-def erdos_renyi(nodes: int, generator: np.random.Generator, *, chance: float) -> Pairs:
+def erdos_renyi(nodes: int, generator: np.random.Generator, *, chance: float) -> Edges:
     """Draw G(n, p): each pair of nodes is an edge with probability `chance`, independently.
 
     Example:
@@ -24,7 +24,7 @@ def erdos_renyi(nodes: int, generator: np.random.Generator, *, chance: float) ->
     return pairs[generator.random(len(pairs)) < chance]
 
 
-def sparse(nodes: int, generator: np.random.Generator, *, degree: float) -> Pairs:
+def sparse(nodes: int, generator: np.random.Generator, *, degree: float) -> Edges:
     """Draw G(n, degree / n), in which the expected degree does not grow with n.
 
     Example:
@@ -34,7 +34,7 @@ def sparse(nodes: int, generator: np.random.Generator, *, degree: float) -> Pair
     return erdos_renyi(nodes, generator, chance=min(1.0, degree / nodes))
 
 
-def labeled_tree(nodes: int, generator: np.random.Generator) -> Pairs:
+def labeled_tree(nodes: int, generator: np.random.Generator) -> Edges:
     """Draw one of the n^(n - 2) trees on n labeled nodes, all with the same probability.
 
     Source: Prüfer (1918): the trees correspond to the sequences of n - 2 nodes.
@@ -57,7 +57,7 @@ def labeled_tree(nodes: int, generator: np.random.Generator) -> Pairs:
     return np.array(edges, dtype=np.int64).reshape(-1, 2)
 
 
-def regular(nodes: int, generator: np.random.Generator, *, degree: int) -> Pairs:
+def regular(nodes: int, generator: np.random.Generator, *, degree: int) -> Edges:
     """Draw a graph in which all nodes have the same degree, all such graphs with the same probability.
 
     The ends of the edges are paired at random until there is neither a loop nor a double edge, which takes
@@ -85,7 +85,7 @@ def regular(nodes: int, generator: np.random.Generator, *, degree: int) -> Pairs
             return pairs
 
 
-def with_edges(nodes: int, edges: int, generator: np.random.Generator) -> Pairs:
+def with_edges(nodes: int, edges: int, generator: np.random.Generator) -> Edges:
     """Draw G(n, m): one of the graphs with n nodes and m edges, all with the same probability.
 
     Example:
@@ -96,7 +96,7 @@ def with_edges(nodes: int, edges: int, generator: np.random.Generator) -> Pairs:
     return pairs[np.sort(generator.choice(len(pairs), size=edges, replace=False))]
 
 
-def connected_with_edges(nodes: int, edges: int, generator: np.random.Generator) -> Pairs:
+def connected_with_edges(nodes: int, edges: int, generator: np.random.Generator) -> Edges:
     """Draw a connected graph with n nodes and m edges: a tree, and m - n + 1 of the other pairs.
 
     Not all connected graphs have the same probability: it grows with the number of spanning trees. With fewer
@@ -115,13 +115,13 @@ def connected_with_edges(nodes: int, edges: int, generator: np.random.Generator)
     return np.concatenate([tree, generator.permutation(pairs[~in_tree])[: edges - len(tree)]])
 
 
-def _all_pairs(nodes: int) -> Pairs:
+def _all_pairs(nodes: int) -> Edges:
     return np.stack(np.triu_indices(nodes, k=1), axis=1)
 
 
 HALF, FIFTH, TENTH, SPARSE = "G(n, 1/2)", "G(n, 1/5)", "G(n, 1/10)", "G(n, 2/n)"
 TREES, REGULAR = "trees", "3-regular graphs"
-KINDS: Mapping[str, Callable[[int, np.random.Generator], Pairs]] = {
+KINDS: Mapping[str, Callable[[int, np.random.Generator], Edges]] = {
     HALF: partial(erdos_renyi, chance=0.5),
     FIFTH: partial(erdos_renyi, chance=0.2),
     TENTH: partial(erdos_renyi, chance=0.1),

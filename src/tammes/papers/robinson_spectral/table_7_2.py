@@ -181,7 +181,7 @@ def _trainings(results: Mapping[MoleculeRun, ZincScore]) -> dict[str, str]:
         words[f"training on {name}"] = (
             f"the first {cell.molecules:,} molecules, batches of {cell.batch_size}, at most {cell.epochs} "
             f"epochs (of the full work: {EPOCHS}); Adam at {cell.learning_rate:g}, halved after "
-            f"{cell.patience} epochs without a smaller validation error, down to {LOWEST_RATE:g}"
+            f"more than {cell.patience} epochs without a smaller validation error, down to {LOWEST_RATE:g}"
         )
     return words
 

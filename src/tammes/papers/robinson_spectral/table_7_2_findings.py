@@ -8,6 +8,8 @@ from tammes.papers.robinson_spectral.paired_errors import below, by_seed, withou
 from tammes.papers.robinson_spectral.table_7_2_training import (
     ALCHEMY,
     EPOCHS,
+    LAYERS,
+    LEARNING_RATE,
     SETS,
     ZINC_FULL,
     MoleculeRun,
@@ -133,8 +135,9 @@ def _findings_on(name: str, results: Mapping[MoleculeRun, ZincScore]) -> list[Fi
 
 
 def _is_full(results: Mapping[MoleculeRun, ZincScore], name: str) -> bool:
-    """Return whether SignNet was trained with all published molecules for all epochs."""
+    """Return whether SignNet was trained at the full budget: all molecules, epochs, layers and channels."""
+    full = (EPOCHS, SETS[name].training, LAYERS, SETS[name].width, LEARNING_RATE)
     trained = [cell for cell in results if cell.setting == MAIN[name]]
     return bool(trained) and all(
-        cell.epochs == EPOCHS and cell.molecules == SETS[name].training for cell in trained
+        (cell.epochs, cell.molecules, cell.layers, cell.width, cell.learning_rate) == full for cell in trained
     )
