@@ -179,7 +179,12 @@ STUDIES = (
     ("latent.md", "| length | untrained", "positives-figure-3"),
     ("masked.md", "| method | epochs", "masked-robustness"),
     ("positives.md", "| set | positives | probe", "positives-real-data"),
+    ("choosing.md", "| classes | HCL, readout", "negatives-images-cifar-100"),
     ("negatives_images.md", "| on CIFAR-10 | readout", "negatives-images"),
+    ("negatives_images.md", "| on CIFAR-100 | readout", "negatives-images-cifar-100"),
+    ("negatives_images.md", "| the papers, on CIFAR-100", "negatives-images-cifar-100"),
+    ("negatives_images.md", "| temperature | SimCLR, readout", "negatives-images-cifar-100"),
+    ("negatives_images.md", "| classes | SimCLR, readout", "negatives-images-cifar-100"),
     ("papers.md", "| trained against | loss", "transport-degeneracy"),
     ("papers.md", "| | MR | CR", "sentences-quick-thoughts"),
     ("spectral_experiments.md", "| | low | high", "spectral-filters"),
@@ -204,7 +209,8 @@ def intervals_of(folder: Path) -> Iterator[tuple[float, float, float]]:
     for finding in json.loads((folder / "findings.json").read_text()):
         effects = [*finding["effects"], *finding["controls"]]
         for effect in effects:
-            yield effect["mean"], effect["low"], effect["high"]
+            if effect["mean"] is not None:  # else it is not measured yet
+                yield effect["mean"], effect["low"], effect["high"]
         for text in (finding["ours"], *(effect["text"] for effect in effects)):
             for number in INTERVAL.findall(text):
                 mean, low, high = (float(each.replace("\N{MINUS SIGN}", "-")) for each in number)

@@ -143,7 +143,7 @@ COUPLING = {
     Regime.EASY: (
         "Coupling: uniform, debiased or not, to begin with. At such a share hard negatives are often false: "
         "on ten digits they gained nothing in the end, and lost with few labels; on ten classes of "
-        "photographs they gained at temperature 0.5, by nearest neighbors alone."
+        "photographs they gained at temperature 0.5, and nothing after a search over it."
     ),
     Regime.OPEN: (
         "Coupling: compare uniform and hard negatives on your data. At temperature 0.5 hard ones gained on "

@@ -233,3 +233,10 @@ def test_a_kept_table_has_its_kept_findings(folder: Path, monkeypatch: pytest.Mo
     for kept in json.loads((folder / "findings.json").read_text(encoding="utf-8")):
         texts = [effect["text"] for effect in kept["effects"]]
         assert (kept["paper"], kept["ours"], kept["verdict"], texts) in ours
+
+
+def test_the_figure_of_all_arms_leaves_out_those_on_other_images() -> None:
+    drawn = images._gains(scored({}))
+    labels = {label.get_text() for axes in drawn.axes for label in axes.get_yticklabels()}
+    assert {"HCL", "HCL, beta 2", "SimCLR, searched"} <= labels
+    assert not any("classes" in label or "negatives" in label for label in labels)

@@ -244,7 +244,13 @@ def page(measured: list[ImageArms], scale: ImageScale) -> PaperPage:
 
 def _gains(arms: ImageArms) -> Drawing:
     # The figure of the settings has the others, each beside SimCLR at the same value.
-    others = {UNTRAINED, SIMCLR, *varied_arms(arms.runs[SIMCLR])}
+    usual = arms.runs[SIMCLR]
+    others = {UNTRAINED, SIMCLR, *varied_arms(usual)}
+    others |= {
+        arm
+        for arm, run in arms.runs.items()
+        if (run.classes, run.batch_size) != (usual.classes, usual.batch_size)
+    }
     gains = {
         arm: in_points(difference)
         for arm in arms.names

@@ -179,11 +179,7 @@ def _turns(gains: dict[float, Estimate]) -> str:
         ],
         "below zero at": [value for value, gain in gains.items() if gain.below_zero],
     }
-    return ", ".join(
-        f"{words} {' and '.join(f'{value:,g}' for value in values)}"
-        for words, values in kinds.items()
-        if values
-    )
+    return ", ".join(f"{words} {_listed(values)}" for words, values in kinds.items() if values)
 
 
 def _grown(arms: ImageArms, axis: Axis, name: str, more: float, less: float) -> Effect:
@@ -209,3 +205,14 @@ def _learned(
         arms.points(f"{arm} over {untrained}, in points", arm, untrained)
         for arm, untrained in controls.items()
     )
+
+
+def _listed(values: list[float]) -> str:
+    """Return values in words.
+
+    Example:
+        >>> _listed([0.2, 0.5, 2046])
+        '0.2, 0.5 and 2,046'
+    """
+    *before, last = (f"{value:,g}" for value in values)
+    return f"{', '.join(before)} and {last}" if before else last
