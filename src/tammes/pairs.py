@@ -99,15 +99,15 @@ class Pairs:
             raise ValueError("candidates came without candidate_ids, which say whose positives they are")
         if (self.labels is None) != (self.candidate_labels is None):
             raise ValueError("labels must be given for the anchors and the candidates, or for neither")
-        if (self.anchors.dtype == torch.float64) != (self.candidates.dtype == torch.float64):
-            raise ValueError(
-                f"anchors are {self.anchors.dtype}, candidates {self.candidates.dtype}: expected "
-                "torch.float64 on both sides, or on neither"
-            )
         if self.anchors.shape[1] != self.candidates.shape[1]:
             raise ValueError(
                 f"anchors have dimension {self.anchors.shape[1]}, candidates {self.candidates.shape[1]}: "
                 "both must come from the same space"
+            )
+        if (self.anchors.dtype == torch.float64) != (self.candidates.dtype == torch.float64):
+            raise ValueError(
+                f"anchors are {self.anchors.dtype}, candidates {self.candidates.dtype}: expected "
+                "torch.float64 on both sides, or on neither"
             )
         if self.own is not None and self.own.shape != self.ids.shape:
             raise ValueError(
