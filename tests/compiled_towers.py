@@ -5,6 +5,7 @@ A program of `test_compiled.py`; it prints the number of comparisons.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import replace
 from itertools import product
@@ -52,6 +53,15 @@ def compare_with_a_learned_temperature(rows: list[Tensor]) -> None:
     torch.testing.assert_close(*found)
 
 
+def keeps_the_digits_of_a_small_loss() -> None:
+    """Raise AssertionError unless a loss of 2e-9 has its digits in float32: log(1 + e^-20)."""
+    torch._dynamo.reset()
+    sharp = replace(recipes.simclr(temperature=0.05), engine=Dense())
+    compiled = torch.compile(lambda *rows: sharp(TwoTowers()(*rows)), backend="aot_eager", fullgraph=True)
+    found = compiled(torch.eye(2), torch.eye(2))
+    torch.testing.assert_close(found.item(), math.log1p(math.exp(-20)), rtol=1e-4, atol=0.0)
+
+
 if __name__ == "__main__":
     generator = torch.Generator().manual_seed(0)
     cases = list(product(OBJECTIVES, (False, True), ((), ((7, 3, 4),))))
@@ -62,4 +72,5 @@ if __name__ == "__main__":
     compare_with_a_learned_temperature([torch.randn(7, 4).bfloat16() for _ in range(2)])
     lengths = Matryoshka(objective=replace(OBJECTIVES[0], engine=Dense()), dims=(2, 4))
     compare(lengths, TwoTowers(symmetric=True), [torch.randn(7, 4).double().requires_grad_() for _ in "ab"])
+    keeps_the_digits_of_a_small_loss()
     print(len(cases))

@@ -16,7 +16,7 @@ from tammes.training.run_folder import RunFolder
 class Unfinished:
     """Place of the training that a study has begun, beside its table.
 
-    For studies whose trainings take longer than a machine is to be had.
+    It serves studies of which a single training may take longer than a job may run.
 
     Args:
         study: folder of the study.
@@ -47,8 +47,8 @@ class Unfinished:
         when it begins: a study measures one after the other.
 
         Args:
-            settings: all settings of the training, by whose representations it is recognized. Of one that was
-                begun with others, by an older version too, nothing is taken up.
+            settings: all settings of the training, by whose representations it is recognized. A training that
+                was begun with other settings, by an older version too, is deleted.
         """
         name = hashlib.sha256(repr(settings).encode()).hexdigest()[:16]
         folder = RunFolder(path=self.path / name)
