@@ -33,7 +33,7 @@ from memory import rise_of
 from tammes.data import Images
 from tammes.data.image_files import decode
 from tammes.data.shards import BUFFER
-from tammes.data.stream_files import open_stream, stream_of_files
+from tammes.data.stream_files import stream_of_files
 from tammes.training.shard_order import ShardOrder
 
 POOL, GROUP, CLASSES, BATCH = 1024, 1024, 1000, 256
@@ -101,7 +101,9 @@ def decoded(row: dict, size: int) -> torch.Tensor:
 
 def peer(folder: Path, epoch: int, size: int, workers: int) -> Iterator[torch.Tensor]:
     """Batches of `datasets` with its own shuffling."""
-    stream = open_stream(f"hf:{folder}").dataset.cast_column("image", datasets.Image(decode=False))
+    files = sorted(map(str, folder.iterdir()))
+    stream = datasets.load_dataset("parquet", data_files=files, split="train", streaming=True)
+    stream = stream.cast_column("image", datasets.Image(decode=False))
     shuffled = stream.shuffle(seed=epoch, buffer_size=BUFFER)
     loader = DataLoader(
         shuffled,

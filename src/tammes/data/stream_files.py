@@ -24,6 +24,8 @@ PREFIX = "hf:"
 """Beginning of the name of a stream on the command line; the path of its files follows."""
 KINDS = {".parquet": "parquet", ".arrow": "arrow"}
 """What `datasets` calls the files of these suffixes."""
+ROWS_AT_A_TIME = 256
+"""Rows of a parquet file that are read together."""
 PIECES = 16
 """Pieces of each file by which a resumed run recognizes it."""
 
@@ -142,14 +144,44 @@ def open_stream(data: str, split: str | None = None) -> StreamFiles:
     kinds = {KINDS[file.suffix.lower()] for file in files}
     if len(kinds) > 1:
         raise ValueError(f"expected files of one kind in {place}, found parquet and arrow")
-    dataset = datasets.load_dataset(
-        kinds.pop(),
-        data_files=[glob.escape(str(file.resolve())) for file in whole_files],
-        split="train",
-        streaming=True,
-    )
+    paths = [str(file.resolve()) for file in whole_files]
+    (kind,) = kinds
+    if kind == "parquet":
+        dataset = _parquet(paths)
+    else:
+        paths = [glob.escape(path) for path in paths]
+        dataset = datasets.load_dataset(kind, data_files=paths, split="train", streaming=True)
     names = tuple(_name(file, place) for file in whole_files)
     return StreamFiles(dataset=dataset, names=names, files=tuple(whole_files), cut=cut)
+
+
+def _parquet(files: list[str]) -> Any:
+    """Return the stream of the rows of parquet files, which pyarrow opens itself.
+
+    `datasets` hands it files of Python, which a thread of pyarrow may let go of when the program has ended
+    already; the program is aborted then (github.com/huggingface/datasets/issues/7566).
+    """
+    import datasets
+    import pyarrow.parquet as pq
+    from datasets.iterable_dataset import ArrowExamplesIterable
+
+    features = datasets.Features.from_arrow_schema(pq.read_schema(files[0]))
+    return datasets.IterableDataset(
+        ArrowExamplesIterable(_tables, {"files": files, "schema": features.arrow_schema}),
+        info=datasets.DatasetInfo(features=features),
+    )
+
+
+def _tables(files: Sequence[str], schema: Any) -> Iterator[tuple[str, Any]]:
+    """Yield some rows of the files at a time, each with a key, as tables of one schema."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+    from datasets.table import table_cast
+
+    for path in files:
+        with pq.ParquetFile(path) as file:
+            for number, batch in enumerate(file.iter_batches(ROWS_AT_A_TIME, use_threads=False)):
+                yield f"{path}:{number}", table_cast(pa.Table.from_batches([batch]), schema)
 
 
 def _part(found: Any, data: str, split: str | None) -> Any:
