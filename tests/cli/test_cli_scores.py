@@ -6,7 +6,7 @@ from tammes.cli.options.data import Split
 from tammes.cli.outcome import confusion
 from tammes.cli.scores import Measure, Measured, Trial, at_most, knn_of
 from tammes.data import Images, TensorPixels, as_floats
-from tammes.evaluation import KNN
+from tammes.evaluation import KNN, LabeledFeatures, LinearProbe
 from tammes.report import Scores
 from tammes.training import ImagesSummary, Run, RunConfig, build_model
 from tiny import make_config, random_images, random_texts
@@ -49,6 +49,30 @@ def test_accuracies_are_those_of_the_labels_that_are_given() -> None:
         assert counts.trace() / counts.sum() == pytest.approx(right)
         assert 0 < counts.trace() < counts.sum()
         assert sum(measured.right) / len(test) == scores.knn
+
+
+@pytest.mark.parametrize(("rows", "shares"), [(22, [1.0, 0.1]), (60, [1.0, 0.1, 0.01])])
+def test_shares_that_are_the_same_labels_are_measured_once(
+    rows: int, shares: list[float], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    probes: list[LinearProbe] = []
+    fitted = LinearProbe._labels
+    monkeypatch.setattr(
+        LinearProbe, "_labels", lambda self, *data: (probes.append(self), fitted(self, *data))[1]
+    )
+    measure = Measure(train=random_images(rows), test=random_images(20, seed=1))
+    scores = measure.of_features(pixels).scores
+    assert [probe.fraction for probe in probes] == shares[:1] + [
+        each for each in shares[1:] for _ in range(10)
+    ]
+    assert measure.draws_alike == (len(shares) == 2)
+    for share, found in ((0.1, scores.probe_10_percent), (0.01, scores.probe_1_percent)):
+        train, test = (
+            LabeledFeatures(features=pixels(data), labels=data.required_labels())
+            for data in (measure.train, measure.test)
+        )
+        accuracies = [LinearProbe(fraction=share, seed=seed).accuracy(train, test) for seed in range(10)]
+        assert found == pytest.approx(sum(accuracies) / 10)
 
 
 def test_a_measure_of_a_part_says_so(monkeypatch: pytest.MonkeyPatch) -> None:

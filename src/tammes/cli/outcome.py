@@ -106,8 +106,10 @@ def report_settings(config: RunConfig, exhibit: Exhibit, measure: Measure | None
         weighted = "" if temperature is None else f", weighted by exp(cosine / {temperature:g})"
         settings["nearest neighbors"] = f"{measure.knn.neighbors}{weighted}"
     if measure is not None and not isinstance(exhibit.data, Texts):
+        alike = "the same labels, since classes are that small; " if measure.draws_alike else ""
         settings["10 % and 1 %"] = (
-            f"means over {DRAWS} draws of labels, the same for all; their variation is not in the intervals"
+            f"{alike}means over {DRAWS} draws of labels, the same for all; their variation is not in the "
+            "intervals"
         )
     origin = "held out of training" if exhibit.is_held_out else f"from the training {exhibit.sample.data}"
     return {**settings, f"{exhibit.sample.many} below": origin}

@@ -5,6 +5,7 @@ import statistics
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
+import numpy as np
 import torch
 from rich.table import Table
 from torch import Tensor
@@ -20,6 +21,7 @@ from tammes.evaluation import (
     MeanClassifier,
 )
 from tammes.evaluation.knn import usual_knn
+from tammes.evaluation.probe import draw_labels
 from tammes.report import Floor, Scores
 from tammes.training import Data, Model, Monitor, Run, embed
 from tammes.training.examples import readable
@@ -99,13 +101,21 @@ class Measure:
             scores = Scores(knn=knn, means=means, linear=_share_right(found, test))
             return Measured(scores=scores, labels=found, right=right)
         found = LinearProbe().predict(train, test.features)
+        tenth = _few_labels(0.1, train, test)
         scores = Scores(
             knn=knn,
             probe=_share_right(found, test),
-            probe_10_percent=_few_labels(0.1, train, test),
-            probe_1_percent=_few_labels(0.01, train, test),
+            probe_10_percent=tenth,
+            probe_1_percent=tenth if self.draws_alike else _few_labels(0.01, train, test),
         )
         return Measured(scores=scores, labels=found, right=right)
+
+    @property
+    def draws_alike(self) -> bool:
+        """Whether 10 % and 1 % of the labels are the same ones: both round to as many of each class."""
+        labels = self.train.required_labels().cpu().numpy()
+        tenth, hundredth = (draw_labels(labels, share, np.random.default_rng(0)) for share in (0.1, 0.01))
+        return np.array_equal(tenth, hundredth)
 
     @property
     def extent(self) -> str | None:
