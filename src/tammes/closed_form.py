@@ -6,11 +6,16 @@ batches the whole loss is one node instead, with a gradient that is written by h
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from jaxtyping import Float, Int
 from torch import Tensor
 
 from tammes.batch import Batch
+from tammes.contrast import Contrast, Sigmoid, SoftmaxContrast, Softplus
+from tammes.correction import Correction, Debias
 from tammes.group import Single
+from tammes.perturbation import FeatureModification, Perturbation, Shifted
 from tammes.reduce import (
     Exponent,
     KeyRanges,
@@ -24,6 +29,48 @@ from tammes.reduce import (
 
 _SMALL = 512 * 512
 """Entries of a symmetric S up to which it is kept whole: it then stays in a processor's cache."""
+
+
+def form_of(
+    contrast: Contrast,
+    correction: Correction | None,
+    perturbation: Perturbation | None,
+    *,
+    temperature: float,
+    normalize: bool,
+) -> SoftmaxLoss | SoftplusLoss | None:
+    """Return the closed form of these parts of an objective, with its constants; None for other parts.
+
+    Args:
+        contrast: contrast of the objective.
+        correction: its correction.
+        perturbation: its perturbation.
+        temperature: its temperature.
+        normalize: whether it brings embeddings to unit length.
+
+    Example:
+        >>> from tammes.contrast import InfoNCE
+        >>> form_of(InfoNCE(), None, None, temperature=0.5, normalize=True).temperature
+        0.5
+    """
+    if isinstance(contrast, Softplus | Sigmoid) and correction is None and perturbation is None:
+        bias, factor = contrast.offset, contrast.weight if isinstance(contrast, Sigmoid) else 1.0
+        if isinstance(bias, Tensor):  # learned
+            return None
+        return SoftplusLoss(temperature=temperature, bias=bias, factor=factor)
+    if not isinstance(contrast, SoftmaxContrast) or not isinstance(correction, Debias | None):
+        return None
+    form = SoftmaxLoss(temperature=temperature, log_weight=contrast.log_weight, limit=contrast.is_limit)
+    if correction is not None:
+        floor = correction.least_similarity / temperature
+        form = replace(form, class_prior=correction.class_prior, floor=floor)
+    if perturbation is None:
+        return form
+    if not isinstance(perturbation, FeatureModification) or not normalize:
+        return None
+    if not isinstance(perturbation.form, Shifted):
+        return None
+    return replace(form, shift=perturbation.epsilon / temperature, shifted_share=perturbation.share)
 
 
 def closed_form(batch: Batch, loss: SoftmaxLoss | SoftplusLoss, weight: Exponent) -> Float[Tensor, ""] | None:

@@ -10,43 +10,34 @@ perturbation the same is done for the shifted logits; and the losses are average
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Literal
 
 import torch
-from jaxtyping import Bool, Float, Integer
+from jaxtyping import Float, Integer
 from torch import Tensor, nn
 
 import tammes.deferred as deferred
 from tammes.batch import Batch, batch_of
 from tammes.checks import is_finite
 from tammes.citation import citation_of
-from tammes.closed_form import closed_form
-from tammes.contrast import Contrast, InfoNCE, Sigmoid, SoftmaxContrast, Softplus
-from tammes.contrast.contrast import Shift
-from tammes.correction import Correction, Debias
+from tammes.closed_form import closed_form, form_of
+from tammes.contrast import Contrast, InfoNCE, Sigmoid
+from tammes.correction import Correction
 from tammes.coupling import Coupling, Fit, Uniform
 from tammes.deferred import DeferredCheck
+from tammes.losses_of_samples import LossesOfSamples
 from tammes.measurements import Call, Measurements
 from tammes.mixing import HardMixing
 from tammes.module import ObjectiveModule
 from tammes.pairs import Pairs
-from tammes.perturbation import FeatureModification, Perturbation, Shifted
-from tammes.reduce import (
-    Dense,
-    Engine,
-    SoftmaxLoss,
-    SoftplusLoss,
-    WeightedNegatives,
-    WeightedPositives,
-    smallest_similarity,
-)
+from tammes.perturbation import Perturbation
+from tammes.reduce import Dense, Engine, SoftmaxLoss, SoftplusLoss
 from tammes.reduce.autograd import without_autocast
-from tammes.samples_by_anchor import mixed_negatives, moved_samples
+from tammes.samples_by_anchor import mixed_negatives
 from tammes.selection import All, Selection
-from tammes.temperature import LearnedTemperature, LogitScale
+from tammes.temperature import LearnedTemperature
 from tammes.validation import check_combination, check_kinds, check_range, check_temperatures, weightless
 
 
@@ -257,7 +248,7 @@ class Objective:
         negatives, positives = batch.samples(fit.weight)
         if self.mixing is not None:
             negatives = mixed_negatives(batch, self.mixing, negatives, seed=seed)
-        mean = batch.group.mean(self._losses(batch, fit, negatives, positives))
+        mean = batch.group.mean(self._of_samples(batch, fit, negatives, positives))
         # The loss is the same on all processes, so that all raise or none.
         if fit.weight.may_vanish and not self._defers(batch) and not bool(mean.isfinite()):
             raise weightless(batch.detached_samples(fit.weight), self.coupling)
@@ -287,8 +278,8 @@ class Objective:
             make_samples=batch.detached_samples(fit.weight),
             fit=fit,
             scale=batch.scale.detached,
-            on_floor=None if self.correction is None else self._on_floor,
-            overtaken=None if self.perturbation is None else self._overtaken(batch, fit),
+            on_floor=None if self.correction is None else self._of_samples.on_floor,
+            overtaken=None if self.perturbation is None else self._of_samples.overtaken(batch, fit),
             skipped=batch.skipped if self.without_positive == "skip" else None,
             checks=self._checks(batch, fit, loss),
         )
@@ -333,100 +324,13 @@ class Objective:
 
     @cached_property
     def _closed_form(self) -> SoftmaxLoss | SoftplusLoss | None:
-        """The closed form of these parts; None for other parts."""
-        contrast, correction, perturbation = self.contrast, self.correction, self.perturbation
         if self.mixing is not None:
             return None
-        if isinstance(contrast, Softplus | Sigmoid) and correction is None and perturbation is None:
-            bias, factor = contrast.offset, contrast.weight if isinstance(contrast, Sigmoid) else 1.0
-            if isinstance(bias, Tensor):  # learned
-                return None
-            return SoftplusLoss(temperature=self.temperature, bias=bias, factor=factor)
-        if not isinstance(contrast, SoftmaxContrast) or not isinstance(correction, Debias | None):
-            return None
-        form = SoftmaxLoss(
-            temperature=self.temperature, log_weight=contrast.log_weight, limit=contrast.is_limit
+        parts = self.contrast, self.correction, self.perturbation
+        return form_of(*parts, temperature=self.temperature, normalize=self.normalize)
+
+    @cached_property
+    def _of_samples(self) -> LossesOfSamples:
+        return LossesOfSamples(
+            contrast=self.contrast, correction=self.correction, perturbation=self.perturbation
         )
-        if correction is not None:
-            floor = correction.least_similarity / self.temperature
-            form = replace(form, class_prior=correction.class_prior, floor=floor)
-        if perturbation is None:
-            return form
-        if not isinstance(perturbation, FeatureModification) or not self.normalize:
-            return None
-        if not isinstance(perturbation.form, Shifted):
-            return None
-        return replace(form, shift=perturbation.epsilon / self.temperature, shifted_share=perturbation.share)
-
-    def _losses(
-        self, batch: Batch, fit: Fit, negatives: WeightedNegatives, positives: WeightedPositives
-    ) -> Float[Tensor, " n"]:
-        """Return the loss of each anchor, combined with that of the perturbed logits."""
-
-        def shifted(shift: Shift) -> Tensor:
-            statistic, _ = self._statistic(negatives, positives, positives, shift, batch.scale)
-            return self.contrast.losses(statistic, negatives, positives, shift)
-
-        perturbation = self.perturbation
-        if perturbation is None:
-            return shifted(0.0)
-        plain = shifted(0.0) if perturbation.takes_plain else None
-        if (displacement := perturbation.displacement) is None:
-            euclidean = perturbation.stretch is None
-            lengths = batch.lengths if euclidean else perturbation.lengths(batch.anchors.in_graph())
-            shift = perturbation.shift(lengths, batch.scale.temperature)
-            return perturbation.combine(plain, shifted(batch.scale.logits(shift)))
-        moved, away, towards = moved_samples(batch, fit.weight, displacement, (negatives, positives))
-        statistic, _ = self._statistic(moved, away, towards, 0.0, batch.scale)
-        return perturbation.combine(plain, self.contrast.losses(statistic, moved, away, 0.0))
-
-    def _statistic(
-        self,
-        negatives: WeightedNegatives,
-        positives: WeightedPositives,
-        false_negatives: WeightedPositives,
-        shift: Shift,
-        scale: LogitScale,
-    ) -> tuple[Tensor, Tensor | None]:
-        """Return the statistic of each anchor's true negatives, and where the correction is on its floor."""
-        statistic = self.contrast.statistic(negatives, positives, shift)
-        if self.correction is None:
-            return statistic, None
-        # A false negative is perturbed as the negative it is taken for: upwards.
-        least = scale.logits(self.correction.least_similarity / scale.temperature)
-        return self.correction(
-            statistic,
-            self.contrast.statistic(false_negatives, positives, shift),
-            self.contrast.lower_bound(least + shift),
-            log_domain=self.contrast.log_domain,
-        )
-
-    def _on_floor(
-        self, negatives: WeightedNegatives, positives: WeightedPositives, scale: LogitScale
-    ) -> Bool[Tensor, " n"]:
-        """Return where the correction is on its floor."""
-        _, on_floor = self._statistic(negatives, positives, positives, 0.0, scale)
-        assert on_floor is not None
-        return on_floor
-
-    def _overtaken(
-        self, batch: Batch, fit: Fit
-    ) -> Callable[[WeightedNegatives, WeightedPositives], Bool[Tensor, " e"]]:
-        """Return a function that returns `(e,)` where a perturbed positive lies below all negatives."""
-        perturbation = self.perturbation
-        assert perturbation is not None
-        displacement = perturbation.displacement
-        constant = None if displacement is None else batch.without_graph()
-
-        def overtaken(negatives: WeightedNegatives, positives: WeightedPositives) -> Tensor:
-            if constant is not None and displacement is not None:
-                moved, away, _ = moved_samples(constant, fit.weight, displacement, (negatives, positives))
-                return away.logit < away.of_anchor(moved.smallest())
-            # The anchors of the samples hold the factor of a temperature for each anchor.
-            shift = perturbation.shift(
-                perturbation.lengths(negatives.negatives.anchors), negatives.temperature
-            )
-            smallest = smallest_similarity(negatives.negatives) / negatives.temperature
-            return positives.logit < positives.of_anchor(smallest + 2 * shift)
-
-        return overtaken
