@@ -115,10 +115,20 @@ def test_every_part_of_an_objective_works_on_towers() -> None:
     assert torch.equal(weights == 0, ids[:BATCH, None] == ids)
 
 
-def test_labels_take_documents_of_the_class_out_but_no_hard_negative() -> None:
+@pytest.mark.parametrize("symmetric", [False, True])
+@pytest.mark.parametrize("numbers", [(0, 1, 2), (5, 3, 1), (7, -1, 10**12)])
+def test_labels_take_documents_of_the_class_out_but_no_hard_negative(
+    numbers: tuple[int, ...], symmetric: bool
+) -> None:
+    """Whatever the numbers of the classes: one of them must not be taken for that of a hard negative."""
     queries, documents, hard = towers()
-    labels = torch.tensor([0, 1, 0, 1, 2, 2, 0])
-    pairs = TwoTowers()(queries, documents, hard, labels=labels)
+    labels = torch.tensor(numbers)[[0, 1, 0, 1, 2, 2, 0]]
+    pairs = TwoTowers(symmetric=symmetric)(queries, documents, hard, labels=labels)
+    if symmetric:
+        assert pairs.reverse is not None
+        backwards = tammes.recipes.simclr(temperature=0.5, selection=tammes.OtherLabels())
+        assert torch.equal(backwards.weights(pairs.reverse) > 0, labels[:, None] != labels)
+        pairs = dataclasses.replace(pairs, reverse=None)
     objective = tammes.recipes.simclr(temperature=0.5, selection=tammes.OtherLabels())
     others = labels[:, None] != labels
     expected = torch.cat([others, torch.ones(BATCH, BATCH * HARD, dtype=torch.bool)], dim=1)

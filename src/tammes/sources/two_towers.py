@@ -176,8 +176,9 @@ def _aligned(
     queries, documents = towers[0], towers[1]
     of_queries = of_all = None
     if labels is not None:
-        of_queries = labels[: len(queries)]
-        of_all = _with_hard_negatives(of_queries, len(towers))[1:].flatten()
+        # Both from the same numbers: with hard negatives the classes are counted anew.
+        numbers = _with_hard_negatives(labels[: len(queries)], len(towers))
+        of_queries, of_all = numbers[0], numbers[1:].flatten()
     return Pairs.aligned(
         queries,
         towers[1:].flatten(0, 1),
