@@ -124,6 +124,18 @@ def test_groups_join_equal_and_nearly_equal_rows() -> None:
     assert not bool(alone.near.any())
 
 
+def test_a_long_chain_of_near_duplicates_is_one_group() -> None:
+    """The shuffled frames of a film: each is nearly equal to the one before and the one after."""
+    n = 2000
+    order = torch.randperm(n, generator=torch.Generator().manual_seed(0))
+    indices = torch.empty(n, 3, dtype=torch.int64)
+    indices[order] = torch.stack([order.roll(1), order.roll(-1), order.roll(n // 2)], dim=1)
+    distances = torch.tensor([0.01, 0.01, 1.0]).expand(n, 3)
+    found = duplicates(torch.arange(n), indices, distances, 50.0)
+    assert found.groups == 1
+    assert found.group.eq(0).all()
+
+
 def test_a_uniform_cloud_has_no_near_duplicates() -> None:
     """The threshold expects 0.001 false pairs, in two dimensions as in many."""
     for dim in (2, 20):
