@@ -45,10 +45,15 @@ def test_what_has_no_negatives_is_refused() -> None:
         weighted_collision_share(torch.tensor([0, 1]), torch.tensor([[0.0, 1.0], [0.5, 0.0]]))
 
 
-def test_the_estimate_is_right_where_classes_are_points() -> None:
-    """Views of one class are all alike: the median splits no class, and all of its pairs are counted."""
-    rows = torch.eye(5).repeat(20, 1)
-    assert estimated_collision_share(rows, rows) == pytest.approx(min(1, 2 * 19 / 99))
+@pytest.mark.parametrize("dim", [5, 16, 64, 128])
+def test_the_estimate_is_right_where_classes_are_points(dim: int) -> None:
+    """Views of one class are all alike: the median splits no class, and all of its pairs are counted.
+
+    The points are at random places, whose products with themselves round to 1 or to a little less.
+    """
+    for points in (torch.eye(5, dim), torch.randn(5, dim, generator=torch.Generator().manual_seed(0))):
+        rows = points.repeat(20, 1)
+        assert estimated_collision_share(rows, rows) == pytest.approx(2 * 19 / 99)
 
 
 def test_the_estimate_is_right_where_views_of_a_class_are_as_alike_as_views_of_a_row() -> None:

@@ -72,6 +72,9 @@ def weighted_collision_share(labels: Int[Tensor, " n"], weights: Float[Tensor, "
 FACTOR = 6.0
 """Factor by which `estimated_collision_share` was off at most where the truth was known."""
 
+ROUNDING = 1e-6
+"""Cosines this far below the median count as equal to it: equal rows have products that round differently."""
+
 
 @torch.no_grad()
 def estimated_collision_share(view_a: Float[Tensor, "n dim"], view_b: Float[Tensor, "n dim"]) -> float:
@@ -105,12 +108,13 @@ def estimated_collision_share(view_a: Float[Tensor, "n dim"], view_b: Float[Tens
     n = len(first)
     if n < 2:
         raise ValueError(f"expected views of at least two rows, which make a negative, got {n}")
-    median = (first * second).sum(dim=1).median()
+    of_one_row = (first * second).sum(dim=1)
+    least = of_one_row.median() - ROUNDING
     similar = 0
     for start in range(0, n, SIDE):
-        similar += int((first[start : start + SIDE] @ second.T >= median).sum())
+        similar += int((first[start : start + SIDE] @ second.T >= least).sum())
     # Of the pairs of one row, which are no negatives, at least half are above the median.
-    own = int(((first * second).sum(dim=1) >= median).sum())
+    own = int((of_one_row >= least).sum())
     return min(1.0, 2 * (similar - own) / (n * (n - 1)))
 
 
