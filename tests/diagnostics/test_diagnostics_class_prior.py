@@ -87,6 +87,18 @@ def test_the_order_of_rows_does_not_matter() -> None:
         assert found == pytest.approx(0.3, abs=0.1)
 
 
+@pytest.mark.parametrize("place", [0.0, 0.3])
+def test_repeated_rows_leave_the_kernels_a_width(place: float) -> None:
+    """Most unlabeled rows are equal, as binary features often are: the median distance is 0."""
+    positives, unlabeled = mixture(0.3)
+    most = unlabeled.repeat(1, 9)[:1000]
+    most[150:] = place
+    found = class_prior_pen_l1(positives.repeat(1, 9), most, generator=torch.Generator().manual_seed(1))
+    assert found == pytest.approx(0.15, abs=0.03)
+    with pytest.raises(ValueError, match="expected unlabeled features that differ"):
+        class_prior_pen_l1(positives, torch.full((100, 2), place), generator=torch.Generator())
+
+
 @METHODS
 def test_wrong_features_are_refused(method) -> None:  # type: ignore[no-untyped-def]
     good, generator = torch.randn(10, 2), torch.Generator()
