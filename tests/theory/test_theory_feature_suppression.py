@@ -50,7 +50,7 @@ def distance(encoder: SphereEncoder, feature: int) -> float:
     )
 
 
-@pytest.mark.parametrize("dim", [2, 3, 5, 128])
+@pytest.mark.parametrize("dim", [2, 3, 5, 128, 512, 2048])
 @pytest.mark.parametrize("temperature", [0.05, 0.5, 5.0])
 def test_the_minimum_is_the_integral_over_the_sphere(dim: int, temperature: float) -> None:
     """The cosine c of a uniform vector has the density (1 - c^2)^{(d - 3) / 2} / B((d - 1) / 2, 1 / 2)."""

@@ -113,9 +113,12 @@ def uniform_minimum(dim: int, temperature: float) -> float:
     check_number("temperature", temperature, above=0)
     order, slope = dim / 2 - 1, 1 / temperature
     # ive is I without its factor e^slope, which would overflow.
-    from scipy.special import gammaln, ive  # imported late, so that `tammes theory` starts quickly
+    from scipy.special import gammaln, hyp0f1, ive  # imported late, so that `tammes theory` starts quickly
 
-    bessel = math.log(ive(order, slope)) + slope
+    scaled = float(ive(order, slope))
+    if scaled == 0:  # in many dimensions it underflows; this is the same as a hypergeometric series
+        return math.log(float(hyp0f1(dim / 2, slope**2 / 4)))
+    bessel = math.log(scaled) + slope
     return float(gammaln(dim / 2)) + order * math.log(2 / slope) + bessel
 
 
