@@ -203,6 +203,7 @@ def test_theorem_5_the_printed_lambda_is_exceeded() -> None:
         ({"labels": np.array([0, 1])}, "labels, one for each embedding, must have shape"),
         ({"embeddings": np.zeros((4, 2))}, "positive, finite length"),
         ({"embeddings": np.full((4, 2), math.nan)}, "positive, finite length"),
+        ({"embeddings": np.diag([1.0, 1.0, 1.0, math.inf])}, "positive, finite length"),
         ({"temperature": 0.0}, "temperature must be a finite number above 0"),
     ],
 )

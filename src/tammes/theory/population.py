@@ -55,8 +55,11 @@ class Population:
                 f"expected classes of equal size, got {counts.min()} to {counts.max()} rows: the theory "
                 "takes classes to be equally likely"
             )
-        if not (np.linalg.norm(self.embeddings, axis=1) > 0).all():
-            raise ValueError("expected embeddings of positive, finite length, got one of length zero or NaN")
+        lengths = np.linalg.norm(self.embeddings, axis=1)
+        if not ((lengths > 0) & (lengths < np.inf)).all():
+            raise ValueError(
+                "expected embeddings of positive, finite length, got one of length zero, infinity or NaN"
+            )
 
     @property
     def classes(self) -> int:
