@@ -116,6 +116,14 @@ def test_the_bound_of_the_trained_encoder_grows_with_every_part() -> None:
     assert trained.value / trained.excess == pytest.approx(base.value / base.excess)
 
 
+@pytest.mark.parametrize(("loss", "value"), [(0.0, 0.0), (0.1, math.inf)])
+def test_a_transfer_coefficient_beyond_a_float_leaves_a_bound_of_zero_or_infinity(
+    loss: float, value: float
+) -> None:
+    rho = ClassDistribution.uniform(10)
+    assert RefinedBound(k=10_000, classes=rho, without_collisions=loss, deviation=0.0).value == value
+
+
 def test_theorem_8_holds_for_thresholds_and_needs_its_factor() -> None:
     """Functions 1[x <= t] of a uniform x, for a grid of t: their means against t, 400 times."""
     generator = np.random.default_rng(0)

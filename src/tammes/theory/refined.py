@@ -209,8 +209,9 @@ class RefinedBound:
 
     @property
     def value(self) -> float:
-        """The bound."""
-        return transfer_coefficient(self.k, self.classes) * self.excess
+        """The bound; 0 without an excess, even where the transfer coefficient overflows to infinity."""
+        excess = self.excess
+        return transfer_coefficient(self.k, self.classes) * excess if excess > 0 else 0.0
 
     @property
     def excess(self) -> float:
