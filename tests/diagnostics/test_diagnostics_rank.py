@@ -90,6 +90,9 @@ def test_values_without_variance_have_no_rank_and_no_slope() -> None:
 
 
 def test_values_that_are_no_spectrum_are_refused() -> None:
+    for share in (0.0, 1.5, 99.0, torch.nan):
+        with pytest.raises(ValueError, match="share must be a finite number above 0 and at most 1"):
+            dimensions_for(torch.ones(3), share)
     for bad in (torch.tensor([1.0, -1.0]), torch.tensor([torch.nan]), torch.empty(0)):
         with pytest.raises(ValueError, match="nonnegative finite values"):
             rankme(bad)

@@ -6,6 +6,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from tammes.checks import check_number
+
 EPSILON = 1e-7
 """Constant that RankMe adds to each share."""
 
@@ -171,12 +173,13 @@ def dimensions_for(eigenvalues: Float[Tensor, " dim"], share: float = 0.99) -> i
         share: share of the variance, above 0 and at most 1.
 
     Raises:
-        ValueError: a value is negative or not finite.
+        ValueError: a value is negative or not finite, or a share out of its range.
 
     Example:
         >>> dimensions_for(torch.tensor([98.0, 1.5, 0.5]))
         2
     """
+    check_number("share", share, above=0, maximum=1)
     values = _checked(eigenvalues)
     if float(values.sum()) == 0:
         return 0
