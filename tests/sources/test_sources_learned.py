@@ -44,6 +44,14 @@ def test_they_take_steps_of_sgd_up_the_loss(monkeypatch: pytest.MonkeyPatch) -> 
         torch.testing.assert_close(found.rows, expected.detach())
 
 
+def test_autocast_does_not_change_the_step() -> None:
+    plain, cast = source(), source()
+    plain(rows(6, 1), rows(6, 2))
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        cast(rows(6, 1), rows(6, 2))
+    assert torch.equal(cast.rows, plain.rows)
+
+
 def test_a_step_raises_the_loss_of_its_batch() -> None:
     objective = tammes.recipes.simclr(temperature=T)
     found, (queries, keys) = source(learning_rate=0.1), (rows(6, 1), rows(6, 2))

@@ -10,7 +10,7 @@ from typing_extensions import override
 
 from tammes.checks import check_integer, check_number
 from tammes.pairs import Pairs
-from tammes.reduce.autograd import through_unit_length
+from tammes.reduce.autograd import through_unit_length, without_autocast
 from tammes.sources.inbatch import check_rows, in_full_precision, stack_views
 
 _ENTRIES = 1 << 22
@@ -112,7 +112,9 @@ class LearnedNegatives(nn.Module):
             candidate_labels=None if both.labels is None else torch.cat([both.labels[:n], none]),
         )
         if self.training:
-            self._climb(fresh_queries, fresh_keys)
+            # In half precision the adversary's logits, divided by a small temperature, have few digits left.
+            with without_autocast(self.rows.device):
+                self._climb(fresh_queries, fresh_keys)
         return pairs
 
     @override
