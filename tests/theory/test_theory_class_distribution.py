@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -20,6 +21,8 @@ def test_groups_hold_what_the_counts_say(counts: list[int]) -> None:
 def test_labels_are_counted_whatever_they_are() -> None:
     assert ClassDistribution.of_labels(["a", "b", "b", "a"]) == ClassDistribution.uniform(2)
     assert ClassDistribution.of_labels([3, 3, 1]).smallest == 1 / 3
+    for labels in (torch.tensor([3, 3, 1]), np.array([3, 3, 1])):
+        assert ClassDistribution.of_labels(labels) == ClassDistribution.of_labels([3, 3, 1])
 
 
 def test_many_classes_cost_nothing() -> None:

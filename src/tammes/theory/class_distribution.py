@@ -88,7 +88,8 @@ class ClassDistribution:
             >>> ClassDistribution.of_labels(["cat", "dog", "cat", "cow"]).largest
             0.5
         """
-        return cls.of_counts(Counter(labels).values())
+        # The entries of a tensor are tensors, which are never equal as keys: each would be a class.
+        return cls.of_counts(Counter(labels.tolist() if hasattr(labels, "tolist") else labels).values())
 
     @property
     def number(self) -> int:
