@@ -56,6 +56,15 @@ def test_the_mean_resultant_length_is_that_of_theory(d: int, kappa: float) -> No
     assert abs(float(heights.mean()) - mean_resultant_length(d, kappa)) < 4 * error + 1e-7
 
 
+def test_at_any_concentration_rounding_accepts_as_it_should() -> None:
+    """In three dimensions kappa (1 - w) is exponential of mean 1; in the end only the center is left."""
+    streams = Streams.of((3,), "test", dtype=torch.float64)
+    kappa = 1e15
+    points = MisesFisher(concentration=kappa)(north(N, 3).double(), streams)[0]
+    assert float(kappa * points[:, 1:].square().sum(dim=1).mean() / 2) == pytest.approx(1, abs=4 / N**0.5)
+    assert torch.equal(drawn(MisesFisher(concentration=1e300), 3, 5), north(5, 3)[0])
+
+
 @pytest.mark.parametrize(("d", "kappa"), [(2, 3.0), (3, 10.0), (5, 0.7), (16, 40.0)])
 def test_heights_have_the_von_mises_fisher_density(d: int, kappa: float) -> None:
     def density(w: np.ndarray) -> np.ndarray:

@@ -66,22 +66,22 @@ class MisesFisher(SphericalKernel):
     def _heights(self, n: int, d: int, streams: Streams) -> Float[Tensor, "runs n"]:
         """Draw w = z . center by rejection; each run accepts its proposals in the order it drew them."""
         kappa, m = self.concentration, d - 1
-        # Wood's step 0: b, x0 and c, with b rationalized so that it does not cancel at large kappa.
+        # Wood's steps in v = 1 - w and h = 1 - x0, so that nothing cancels at large kappa.
         b = m / (2 * kappa + math.hypot(2 * kappa, m))
-        x = (1 - b) / (1 + b)
-        # c = kappa x + m log(1 - x^2), by 1 - x^2 = 4b / (1 + b)^2: nothing cancels at large kappa.
-        c = kappa * x + m * (math.log(4 * b) - 2 * math.log1p(b))
+        x, h = (1 - b) / (1 + b), 2 * b / (1 + b)
         heights = streams.normal(n)
         waiting = torch.ones_like(heights, dtype=torch.bool)
         while bool(waiting.any()):
             # One coordinate t of a uniform unit vector in R^(m+1) has (1 + t)/2 ~ Beta(m/2, m/2).
             coordinate = normalize(streams.normal(n, _PROPOSALS, m + 1), dim=-1)[..., 0]
             beta = (1 + coordinate) / 2
-            w = (1 - (1 + b) * beta) / (1 - (1 - b) * beta)
-            accepted = kappa * w + m * torch.log1p(-x * w) - c >= streams.uniform(n, _PROPOSALS).log()
+            v = 2 * b * beta / (1 - (1 - b) * beta)
+            # kappa w + m log(1 - x0 w) - c, c the same at w = x0.
+            gain = kappa * (h - v) + m * torch.log((1 + x * (v / h)) / (1 + x))
+            accepted = gain >= streams.uniform(n, _PROPOSALS).log()
             first = accepted.to(torch.uint8).argmax(dim=-1, keepdim=True)
             found = waiting & accepted.any(dim=-1)
-            heights = torch.where(found, w.gather(-1, first).squeeze(-1), heights)
+            heights = torch.where(found, 1 - v.gather(-1, first).squeeze(-1), heights)
             waiting = waiting & ~found
         return heights
 
