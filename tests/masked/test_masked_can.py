@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from tammes import recipes
 from tammes.encoders import VisionTransformer, VisionTransformerConfig
 from tammes.masked import CAN, DecoderConfig, Weights, draw_mask
-from tammes.masked.corrupted import standardized
+from tammes.masked.corrupted import Corrupted, standardized
 from tammes.masked.decoder import waves
 from tammes.masked.masking import at
 
@@ -190,6 +190,14 @@ def test_normalized_targets_have_mean_zero_and_variance_one() -> None:
 def test_a_seed_repeats_a_step() -> None:
     totals = [can().losses(*views(), generator=seeded(5)).total for _ in range(2)]
     assert torch.equal(*totals)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_packed_rows_know_how_many_patches_are_hidden(dtype: torch.dtype) -> None:
+    drawn = Corrupted.draw(torch.rand(2, 1024, 3, dtype=dtype), rate=257 / 1024, noise=0.05)
+    again = Corrupted.of_rows(drawn.rows(), pixels=3)
+    assert torch.equal(again.mask.hidden, drawn.mask.hidden)
+    assert torch.equal(again.mask.visible, drawn.mask.visible)
 
 
 def test_printed_weights_sum_to_one() -> None:

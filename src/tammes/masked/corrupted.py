@@ -116,7 +116,8 @@ class Corrupted:
         patches, flag, others = rows.split([pixels, 1, rows.shape[2] - pixels - 1], dim=2)
         # Stable, so that both parts stay ascending.
         order = flag[..., 0].argsort(dim=1, stable=True)
-        hidden = int(flag[0].sum()) if hidden is None else hidden
+        # Counted in integers: a sum in half precision has no 257.
+        hidden = int(flag[0].count_nonzero()) if hidden is None else hidden
         visible, hidden_places = order.split([order.shape[1] - hidden, hidden], dim=1)
         mask = Mask(visible=visible, hidden=hidden_places)
         if not others.shape[2]:
