@@ -180,10 +180,17 @@ def test_no_matrix_of_nodes_and_graphs_is_formed_in_a_whole_step(objective: Obje
         ({"graphs": torch.zeros(1, 5)}, "at least two graphs, got 1"),
         ({"graphs": torch.zeros(4, 6)}, "anchors have dimension 5, candidates 6"),
         ({"nodes": torch.zeros(10, dtype=torch.int64)}, "floating-point"),
+        (
+            {"owner": torch.zeros(10)},
+            "owner must be integers of 64 bits, the graph of each node, got torch.float32",
+        ),
+        ({"owner": torch.zeros(10, dtype=torch.uint8)}, "owner must be integers"),
+        ({"ids": torch.arange(3)}, r"ids, one for each graph, must have shape \(4,\), got \(3,\)"),
+        ({"labels": torch.arange(5)}, r"labels, one for each graph, must have shape \(4,\), got \(5,\)"),
     ],
 )
 def test_what_does_not_fit_is_refused(change: dict[str, Tensor], message: str) -> None:
     nodes, graphs, owner = drawn()
     given = {"nodes": nodes, "graphs": graphs, "owner": owner, **change}
     with pytest.raises(ValueError, match=message):
-        NodesToGraphs()(given["nodes"], given["graphs"], owner=given["owner"])
+        NodesToGraphs()(given.pop("nodes"), given.pop("graphs"), **given)

@@ -8,6 +8,7 @@ import torch
 from jaxtyping import Float, Int64
 from torch import Tensor
 
+from tammes.checks import check_shape
 from tammes.pairs import Pairs
 from tammes.sources.inbatch import check_views
 
@@ -53,11 +54,17 @@ class NodesToGraphs:
             labels: class of each graph, for selections that need classes.
 
         Raises:
-            ValueError: embeddings that are no matrices of one width, an owner for another number of nodes or
-                beyond the graphs, fewer than two graphs.
+            ValueError: embeddings that are no matrices of one width, an owner for another number of nodes,
+                beyond the graphs or of another type, ids or labels for another number of graphs, fewer than
+                two graphs.
         """
         for rows in (nodes, graphs):
             check_views((rows,))
+        if owner.dtype != torch.int64:  # bytes would be taken for a mask
+            raise ValueError(f"owner must be integers of 64 bits, the graph of each node, got {owner.dtype}")
+        for name, numbers in (("ids", ids), ("labels", labels)):
+            if numbers is not None:
+                check_shape(f"{name}, one for each graph,", numbers.shape, (len(graphs),))
         if owner.shape != nodes.shape[:1]:
             raise ValueError(
                 f"owner must name the graph of each of the {len(nodes)} nodes: got shape {tuple(owner.shape)}"
