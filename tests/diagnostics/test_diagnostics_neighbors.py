@@ -41,6 +41,19 @@ def test_neighbors_are_those_of_scikit_learn(monkeypatch: pytest.MonkeyPatch) ->
         nearest_neighbors(x, 120)
 
 
+@pytest.mark.parametrize("elements", [500, 2**24])
+def test_points_far_from_zero_and_nearly_collapsed_ones_have_their_neighbors(
+    elements: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In float32 the points differ by a thousandth of their length, whose square products cannot resolve."""
+    monkeypatch.setattr(nearest, "ELEMENTS", elements)
+    collapsed = torch.nn.functional.normalize(points(1, 64, seed=1) + 0.001 * points(300, 64), dim=1)
+    for x in ((points() + 1000).float(), collapsed.float()):
+        found, exact = nearest_neighbors(x, 6), nearest_neighbors(x.double(), 6)
+        same = (found.indices[:, :, None] == exact.indices[:, None, :]).any(dim=2)
+        assert float(same.double().mean()) > 0.995
+
+
 def test_an_index_needs_faiss_and_enough_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     generator = torch.Generator().manual_seed(0)
     with pytest.raises(ValueError, match="from 10,000 points on"):

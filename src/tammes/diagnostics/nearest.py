@@ -65,9 +65,12 @@ def nearest_neighbors(
     """
     _check(points, k)
     rows = torch.arange(len(points)) if rows is None else rows
-    half = torch.linalg.vector_norm(points, dim=1).square_() / 2  # without the squares of all points
+    # From the mean: far from 0, or on a small part of the sphere, products round by more than points differ.
+    center = points.mean(dim=0)
+    parts = points.split(max(1, ELEMENTS // points.shape[1]))
+    half = torch.cat([torch.linalg.vector_norm(part - center, dim=1).square_() / 2 for part in parts])
     side = max(1, ELEMENTS // len(points))
-    found = [_of_block(points, half, block, k) for block in rows.split(side)]
+    found = [_of_block(points, center, half, block, k) for block in rows.split(side)]
     indices = torch.cat(found)
     # The order by inner products has their rounding errors: close pairs are sorted again.
     distances, order = distances_to(points, rows, indices).sort(dim=1, stable=True)
@@ -220,9 +223,11 @@ def faiss_module() -> Any:
     return faiss
 
 
-def _of_block(points: Tensor, half: Tensor, block: Tensor, k: int) -> Int64[Tensor, "block k"]:
-    # |x_i - x_j|^2 / 2 = |x_i|^2 / 2 + |x_j|^2 / 2 - x_i . x_j; the first term is the same for all j.
-    closeness = torch.addmm(half, points[block], points.T, beta=-1)
+def _of_block(
+    points: Tensor, center: Tensor, half: Tensor, block: Tensor, k: int
+) -> Int64[Tensor, "block k"]:
+    # |x_i - x_j|^2 / 2 = |x_j - m|^2 / 2 - (x_i - m) . x_j, up to terms that are the same for all j.
+    closeness = torch.addmm(half, points[block] - center, points.T, beta=-1)
     closeness[torch.arange(len(block)), block] = -torch.inf
     return closeness.topk(k, dim=1).indices
 
