@@ -1,3 +1,5 @@
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 import torch
@@ -5,7 +7,7 @@ from scipy.spatial import procrustes
 from scipy.spatial.distance import pdist
 from scipy.stats import spearmanr
 
-from tammes.diagnostics import cka_by_chance, linear_cka, neighbor_overlap, procrustes_distance, rsa
+from tammes.diagnostics import cka_by_chance, lidar, linear_cka, neighbor_overlap, procrustes_distance, rsa
 
 
 def two(dim: int = 6, other: int = 6) -> tuple[torch.Tensor, torch.Tensor]:
@@ -44,6 +46,16 @@ def test_dimensions_may_differ_and_constants_have_no_similarity() -> None:
     assert procrustes_distance(x, constant) == 1
     with pytest.raises(ValueError, match="with the rows of first"):
         linear_cka(x, y[:5])
+
+
+@pytest.mark.parametrize("measure", [linear_cka, procrustes_distance, rsa, lidar])
+def test_embeddings_that_are_not_finite_are_refused(measure: Callable[..., float]) -> None:
+    good, bad = torch.randn(6, 3), torch.randn(6, 3)
+    bad[4, 1] = torch.nan
+    with pytest.raises(ValueError, match=r"finite first .* the first of them row 4"):
+        measure(bad, good)
+    with pytest.raises(ValueError, match=r"finite second .* the first of them row 4"):
+        measure(good, bad)
 
 
 def test_unrelated_gaussians_have_the_similarity_of_chance() -> None:

@@ -4,7 +4,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from tammes.checks import check_shape
+from tammes.checks import check_finite_rows, check_shape
 
 DELTA = 1e-4
 """Ridge on the covariance within examples, as in the paper."""
@@ -40,7 +40,7 @@ def lidar(
         From 1 to the smaller of dim and pairs - 1; 0 if all means are equal.
 
     Raises:
-        ValueError: fewer than two pairs, or views of different shape.
+        ValueError: fewer than two pairs, views of different shape, or NaN or infinity.
 
     Source: Thilak et al. (2024), section 4.
 
@@ -54,6 +54,8 @@ def lidar(
     check_shape("view_b, like view_a,", view_b.shape, tuple(view_a.shape))
     if view_a.ndim != 2 or len(view_a) < 2:
         raise ValueError(f"expected at least two pairs of embeddings (n, dim), got {tuple(view_a.shape)}")
+    check_finite_rows("first views", view_a)
+    check_finite_rows("second views", view_b)
     a, b = view_a.double(), view_b.double()
     means = (a + b) / 2
     between = means - means.mean(dim=0)

@@ -4,7 +4,7 @@ import torch
 from jaxtyping import Float, Int64
 from torch import Tensor
 
-from tammes.checks import check_shape
+from tammes.checks import check_finite_rows, check_shape
 from tammes.diagnostics.moments import BLOCK
 
 
@@ -47,7 +47,7 @@ def linear_cka(first: Float[Tensor, "n dim"], second: Float[Tensor, "n other"]) 
         in many dimensions it is large for unrelated embeddings too.
 
     Raises:
-        ValueError: different numbers of rows.
+        ValueError: different numbers of rows, or NaN or infinity.
 
     Source: Kornblith et al. (2019), equation 5.
 
@@ -78,7 +78,7 @@ def procrustes_distance(first: Float[Tensor, "n dim"], second: Float[Tensor, "n 
         From 0, where the two differ by a rotation, shift and scale only, to 1; 1 if one is constant.
 
     Raises:
-        ValueError: different numbers of rows.
+        ValueError: different numbers of rows, or NaN or infinity.
 
     Source: Schönemann (1966); Gower (1975).
 
@@ -110,7 +110,7 @@ def rsa(first: Float[Tensor, "n dim"], second: Float[Tensor, "n other"]) -> floa
         From -1 to 1; 0 for unrelated embeddings, and if all distances of one are equal.
 
     Raises:
-        ValueError: different numbers of rows.
+        ValueError: different numbers of rows, or NaN or infinity.
 
     Source: Kriegeskorte et al. (2008).
 
@@ -119,7 +119,7 @@ def rsa(first: Float[Tensor, "n dim"], second: Float[Tensor, "n other"]) -> floa
         >>> round(rsa(x, -2 * x), 6)
         1.0
     """
-    check_shape("second, with the rows of first,", second.shape, (len(first), None))
+    _check(first, second)
     row, column = torch.triu_indices(len(first), len(first), 1)
     ranks = []
     for each in (first, second):
@@ -150,7 +150,7 @@ def cka_by_chance(n: int, dim: int, other: int) -> float:
 
 def _products(first: Tensor, second: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """Return X^T X, Y^T Y and X^T Y of the centered embeddings, in float64, block by block."""
-    check_shape("second, with the rows of first,", second.shape, (len(first), None))
+    _check(first, second)
     means = first.double().mean(dim=0), second.double().mean(dim=0)
     xx, yy, xy = (
         torch.zeros(a.shape[1], b.shape[1], dtype=torch.float64)
@@ -162,6 +162,13 @@ def _products(first: Tensor, second: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         yy.addmm_(y.T, y)
         xy.addmm_(x.T, y)
     return xx, yy, xy
+
+
+def _check(first: Tensor, second: Tensor) -> None:
+    """Raise ValueError for other rows, and for NaN, which compares like an embedding without variance."""
+    check_shape("second, with the rows of first,", second.shape, (len(first), None))
+    check_finite_rows("first embeddings", first)
+    check_finite_rows("second embeddings", second)
 
 
 def _ranks(values: Tensor) -> Tensor:
