@@ -124,6 +124,18 @@ def test_groups_join_equal_and_nearly_equal_rows() -> None:
     assert not bool(alone.near.any())
 
 
+def test_a_long_chain_is_one_group_whatever_the_order_of_its_rows() -> None:
+    """Each row is a near-duplicate of the next, as the frames of a film; two alone come after it."""
+    for n in (1_000, 3_000):
+        order = torch.randperm(n, generator=torch.Generator().manual_seed(1))
+        indices = torch.arange(n + 2)[:, None].repeat(1, 2)
+        distances = torch.ones(n + 2, 2)
+        indices[order[:-1], 0], distances[order[:-1], 0] = order[1:], 0.0
+        found = duplicates(torch.arange(n + 2), indices, distances, 1.0)
+        assert found.group.tolist() == [0] * n + [1, 2]
+        assert bool(leaked(found.group, (torch.arange(n + 2) == int(order[0])).long())[:n].all())
+
+
 def test_a_uniform_cloud_has_no_near_duplicates() -> None:
     """The threshold expects 0.001 false pairs, in two dimensions as in many."""
     for dim in (2, 20):

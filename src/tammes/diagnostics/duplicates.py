@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
+import numpy as np
 import torch
 from jaxtyping import Bool, Float, Int64
 from torch import Tensor
@@ -171,13 +171,8 @@ def _hashes(points: Tensor) -> Int64[Tensor, " n"]:
 
 def _components(n: int, pairs: Int64[Tensor, "pairs 2"]) -> Int64[Tensor, " n"]:
     """Return the number of each row's connected component, counted from 0 in the order of the rows."""
-    label = torch.arange(n)
-    for _ in range(64 + int(math.log2(n + 1))):
-        before = label.clone()
-        least = torch.minimum(label[pairs[:, 0]], label[pairs[:, 1]])
-        for side in (0, 1):
-            label = label.scatter_reduce(0, pairs[:, side], least, "amin")
-        label = label[label]  # jump to the label of the label, which halves the paths
-        if torch.equal(label, before):
-            break
-    return torch.unique(label, return_inverse=True)[1]
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    graph = coo_array((np.ones(len(pairs)), pairs.T.numpy()), shape=(n, n))
+    return torch.from_numpy(connected_components(graph, directed=False)[1]).long()
