@@ -52,6 +52,17 @@ def test_values_do_not_change_by_rotation_scale_or_order() -> None:
         assert a[name].value == pytest.approx(b[name].value, rel=1e-4), name
 
 
+@pytest.mark.parametrize("scale", [1e-30, 1e-14, 1e19, 1e30])
+def test_no_measure_depends_on_the_unit(scale: float) -> None:
+    """A row near the mean is a Euclidean hub; squares of these numbers underflow or overflow."""
+    x = torch.randn(300, 48, generator=torch.Generator().manual_seed(1))
+    x[3] *= 0.01
+    usual, scaled = tammes.diagnose(x, against=x), tammes.diagnose(scale * x, against=scale * x)
+    assert usual.rows["hub"].nonzero()[0].tolist() == scaled.rows["hub"].nonzero()[0].tolist() == [3]
+    for name in ("neighbor_overlap", "cka", "procrustes", "rsa"):
+        assert scaled[name].value == pytest.approx(usual[name].value, abs=1e-6), name
+
+
 def test_dropped_rows_keep_their_numbers() -> None:
     x = points().numpy()
     x[4], x[9, 2] = 0, np.nan
