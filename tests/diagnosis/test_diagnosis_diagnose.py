@@ -117,6 +117,17 @@ def test_what_is_no_matrix_is_refused(bad: object) -> None:
         tammes.diagnose(bad)  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize("neighbors", [1, 5, 20])
+def test_the_null_of_the_neighbors_accuracy_is_that_of_a_gaussian(neighbors: int) -> None:
+    """Nine rows of ten have one class, which more neighbors outvote the other with more often."""
+    labels = torch.arange(2000) % 10 == 0
+    found = tammes.diagnose(points(2000, 16), labels=labels, neighbors=neighbors)["knn_accuracy"]
+    assert found.null == pytest.approx(found.value, abs=0.02)
+    if neighbors == 1:
+        assert found.null == pytest.approx(0.82, abs=0.01)
+    assert found.verdict.startswith("note: not above chance")
+
+
 def test_pairs_may_be_a_matrix() -> None:
     x = points()
     x[1::2] = x[::2] + 0.1 * torch.randn(60, 6)

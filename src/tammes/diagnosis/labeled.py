@@ -97,7 +97,7 @@ def label_measures(
     error, score = likely_label_errors(votes(indices, labels.index), labels.index, k)
     confusion = overlaps(predicted, labels.index, classes)
     frequencies = torch.bincount(labels.index, minlength=classes).double() / n
-    chance = float(frequencies.square().sum())
+    chance = _vote_by_chance(labels, frequencies, k)
     value, low, high = wilson(int(correct.sum()), n)
     measures = {
         "knn_accuracy": Measure(
@@ -167,6 +167,13 @@ def pair_measures(
     if not 0 < share <= 0.5:
         return measures, ()
     return measures, Recommendation(class_prior=share, pairs=batch, factor=FACTOR).sentences
+
+
+def _vote_by_chance(labels: Labels, frequencies: Tensor, k: int) -> float:
+    """Return the accuracy of the vote of k random rows: of many, nearly always the commonest class wins."""
+    n, generator = len(labels.index), torch.Generator().manual_seed(0)
+    predicted, _ = knn_correct(torch.randint(n, (n, k), generator=generator), labels.index)
+    return float(frequencies[predicted].mean())
 
 
 def _gaussian_lidar(count: int, dim: int) -> float:
