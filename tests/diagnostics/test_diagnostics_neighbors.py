@@ -124,6 +124,16 @@ def test_groups_join_equal_and_nearly_equal_rows() -> None:
     assert not bool(alone.near.any())
 
 
+def test_of_many_copies_at_one_place_the_ratio_is_zero() -> None:
+    """Rows of one direction are equal at length one, though not before: their k-th neighbor is as near."""
+    x = points(60)
+    x[:10] = x[0] * 2.0 ** torch.arange(10)[:, None]
+    near = nearest_neighbors(x / x.norm(dim=1, keepdim=True), 5)
+    found = duplicates(equal_rows(x), near.indices, near.distances, 4.0)
+    assert found.near.nonzero().flatten().tolist() == list(range(10))
+    assert found.ratio.tolist() == [0.0] * len(found.pairs)
+
+
 def test_a_long_chain_is_one_group_whatever_the_order_of_its_rows() -> None:
     """Each row is a near-duplicate of the next, as the frames of a film; two alone come after it."""
     for n in (1_000, 3_000):

@@ -133,7 +133,8 @@ def duplicates(
         close = torch.stack([torch.minimum(i, j), torch.maximum(i, j)], dim=1)[kept]
         close, inverse = torch.unique(close, dim=0, return_inverse=True)
         near_ratio = torch.zeros(len(close))
-        near_ratio[inverse] = (d / bound)[kept].float()
+        # Of k equal neighbors and more the k-th is as close as the first: 0 / 0.
+        near_ratio[inverse] = (d / bound.clamp(min=torch.finfo(d.dtype).tiny))[kept].float()
         pairs, ratio = torch.cat([pairs, close]), torch.cat([ratio, near_ratio])
     near = torch.zeros(n, dtype=torch.bool)
     near[pairs[len(repeated) :].flatten()] = True
