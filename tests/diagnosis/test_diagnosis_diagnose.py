@@ -79,7 +79,7 @@ def test_dropped_rows_keep_their_numbers() -> None:
     x[119] = 0  # the pair of the last row goes with it
     for given in (pairs, np.stack([np.arange(120), pairs], axis=1)):
         assert tammes.diagnose(x, drop=True, pairs=given)["lidar"].ceiling == 6
-        with pytest.raises(ValueError, match="pairs of rows from 0 to 119, got .*120"):
+        with pytest.raises(ValueError, match=r"pairs of rows from 0 to 119, got .*120"):
             tammes.diagnose(x, drop=True, pairs=np.where(given == 117, 120, given))
     with pytest.raises(ValueError, match="no row is left"):
         tammes.diagnose(np.zeros((30, 3)), drop=True)
