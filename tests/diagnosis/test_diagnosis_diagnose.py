@@ -117,6 +117,15 @@ def test_what_is_no_matrix_is_refused(bad: object) -> None:
         tammes.diagnose(bad)  # type: ignore[arg-type]
 
 
+def test_a_class_of_one_row_is_taken_whether_the_probe_learns_from_it_or_not() -> None:
+    found = []
+    for seed in range(8):
+        labels = torch.arange(60) == 7
+        found.append(tammes.diagnose(points(60), labels=labels, seed=seed)["probe_accuracy"].value)
+    assert None in found  # the row is tested: one class alone to learn from
+    assert any(each is not None and each > 0.9 for each in found)
+
+
 @pytest.mark.parametrize("neighbors", [1, 5, 20])
 def test_the_null_of_the_neighbors_accuracy_is_that_of_a_gaussian(neighbors: int) -> None:
     """Nine rows of ten have one class, which more neighbors outvote the other with more often."""

@@ -197,10 +197,10 @@ def _probe(units: Tensor, labels: Labels, chance: float, generator: torch.Genera
     train, test = rows[: (len(rows) + 1) // 2], rows[(len(rows) + 1) // 2 :]
     if len(test) == 0 or len(labels.index[train].unique()) < 2:
         return Measure(verdict="not measured: too few rows of two classes")
-    parts = [LabeledFeatures(features=units[each], labels=labels.index[each]) for each in (train, test)]
+    known = LabeledFeatures(features=units[train], labels=labels.index[train])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        predicted = LinearProbe(iterations=300).predict(parts[0], units[test])
+        predicted = LinearProbe(iterations=300).predict(known, units[test])
     value, low, high = wilson(int((predicted == labels.index[test]).sum()), len(test))
     words = f"logistic regression on {len(train):,} random rows, tested on {len(test):,} others"
     return Measure(
