@@ -121,6 +121,7 @@ def test_the_number_of_seeds_needed_is_the_first_whose_interval_excludes_zero() 
     [
         (lambda: Estimate.over_seeds([]), "one seed at least"),
         (lambda: Estimate.over_seeds([math.nan]), "leave out what was not measured"),
+        (lambda: Estimate.over_seeds([1.0, math.inf]), "finite numbers"),
         (lambda: Estimate.of_difference([1.0], [1.0, 2.0]), "same seeds, got 1 and 2"),
         (lambda: Estimate.of_share(1.5, 10), "share from 0 to 1"),
         (lambda: Estimate.of_share(0.5, 0), "at least one trial"),

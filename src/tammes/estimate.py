@@ -53,7 +53,7 @@ class Estimate:
         """Return the mean of one value for each seed, with Student's interval.
 
         Raises:
-            ValueError: no value, or one that is NaN.
+            ValueError: no value, or one that is NaN or infinite.
 
         Example:
             >>> Estimate.over_seeds([1.0, 3.0]).mean
@@ -61,9 +61,9 @@ class Estimate:
         """
         if not values:
             raise ValueError("an estimate needs the value of one seed at least, got none")
-        if any(math.isnan(value) for value in values):
+        if not all(map(math.isfinite, values)):
             raise ValueError(
-                f"an estimate needs numbers, got {list(values)}: leave out what was not measured"
+                f"an estimate needs finite numbers, got {list(values)}: leave out what was not measured"
             )
         mean, n = statistics.fmean(values), len(values)
         if n == 1:

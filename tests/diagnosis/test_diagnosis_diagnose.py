@@ -52,6 +52,17 @@ def test_values_do_not_change_by_rotation_scale_or_order() -> None:
         assert a[name].value == pytest.approx(b[name].value, rel=1e-4), name
 
 
+@pytest.mark.parametrize("scale", [1e-30, 1e-14, 1e19, 1e30])
+def test_no_measure_depends_on_the_unit(scale: float) -> None:
+    """A row near the mean is a Euclidean hub; squares of these numbers underflow or overflow."""
+    x = torch.randn(300, 48, generator=torch.Generator().manual_seed(1))
+    x[3] *= 0.01
+    usual, scaled = tammes.diagnose(x, against=x), tammes.diagnose(scale * x, against=scale * x)
+    assert usual.rows["hub"].nonzero()[0].tolist() == scaled.rows["hub"].nonzero()[0].tolist() == [3]
+    for name in ("neighbor_overlap", "cka", "procrustes", "rsa"):
+        assert scaled[name].value == pytest.approx(usual[name].value, abs=1e-6), name
+
+
 def test_dropped_rows_keep_their_numbers() -> None:
     x = points().numpy()
     x[4], x[9, 2] = 0, np.nan
@@ -65,6 +76,11 @@ def test_dropped_rows_keep_their_numbers() -> None:
     assert found["rows"].value == 118
     assert 4 not in found.rows["row"]
     assert found.about == {"dropped": "2"}
+    x[119] = 0  # the pair of the last row goes with it
+    for given in (pairs, np.stack([np.arange(120), pairs], axis=1)):
+        assert tammes.diagnose(x, drop=True, pairs=given)["lidar"].ceiling == 6
+        with pytest.raises(ValueError, match=r"pairs of rows from 0 to 119, got .*120"):
+            tammes.diagnose(x, drop=True, pairs=np.where(given == 117, 120, given))
     with pytest.raises(ValueError, match="no row is left"):
         tammes.diagnose(np.zeros((30, 3)), drop=True)
 
@@ -99,6 +115,26 @@ def test_what_does_not_fit_is_refused(changes: dict[str, object], message: str) 
 def test_what_is_no_matrix_is_refused(bad: object) -> None:
     with pytest.raises(ValueError, match="expected a matrix of numbers"):
         tammes.diagnose(bad)  # type: ignore[arg-type]
+
+
+def test_a_class_of_one_row_is_taken_whether_the_probe_learns_from_it_or_not() -> None:
+    found = []
+    for seed in range(8):
+        labels = torch.arange(60) == 7
+        found.append(tammes.diagnose(points(60), labels=labels, seed=seed)["probe_accuracy"].value)
+    assert None in found  # the row is tested: one class alone to learn from
+    assert any(each is not None and each > 0.9 for each in found)
+
+
+@pytest.mark.parametrize("neighbors", [1, 5, 20])
+def test_the_null_of_the_neighbors_accuracy_is_that_of_a_gaussian(neighbors: int) -> None:
+    """Nine rows of ten have one class, which more neighbors outvote the other with more often."""
+    labels = torch.arange(2000) % 10 == 0
+    found = tammes.diagnose(points(2000, 16), labels=labels, neighbors=neighbors)["knn_accuracy"]
+    assert found.null == pytest.approx(found.value, abs=0.02)
+    if neighbors == 1:
+        assert found.null == pytest.approx(0.82, abs=0.01)
+    assert found.verdict.startswith("note: not above chance")
 
 
 def test_pairs_may_be_a_matrix() -> None:

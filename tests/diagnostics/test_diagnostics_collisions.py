@@ -69,8 +69,10 @@ def test_the_estimate_is_small_where_nothing_is_alike_and_at_most_one() -> None:
     generator = torch.Generator().manual_seed(0)
     rows = torch.randn(300, 64, generator=generator)
     assert estimated_collision_share(rows, rows + 0.1 * torch.randn(300, 64, generator=generator)) == 0
-    same = torch.ones(6, 4)
-    assert estimated_collision_share(same, same) == 1
+    assert estimated_collision_share(rows, rows) == estimated_collision_share(rows, 3 * rows) == 0
+    for dim in (4, 5, 64, 768):
+        same = torch.randn(1, dim, generator=generator).expand(300, -1)
+        assert estimated_collision_share(same, same) == estimated_collision_share(same, 3 * same) == 1
 
 
 def test_the_estimate_needs_a_negative_and_views_of_the_same_rows() -> None:

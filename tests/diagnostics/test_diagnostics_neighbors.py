@@ -137,16 +137,26 @@ def test_groups_join_equal_and_nearly_equal_rows() -> None:
     assert not bool(alone.near.any())
 
 
-def test_a_long_chain_of_near_duplicates_is_one_group() -> None:
-    """The shuffled frames of a film: each is nearly equal to the one before and the one after."""
-    n = 2000
-    order = torch.randperm(n, generator=torch.Generator().manual_seed(0))
-    indices = torch.empty(n, 3, dtype=torch.int64)
-    indices[order] = torch.stack([order.roll(1), order.roll(-1), order.roll(n // 2)], dim=1)
-    distances = torch.tensor([0.01, 0.01, 1.0]).expand(n, 3)
-    found = duplicates(torch.arange(n), indices, distances, 50.0)
-    assert found.groups == 1
-    assert found.group.eq(0).all()
+def test_of_many_copies_at_one_place_the_ratio_is_zero() -> None:
+    """Rows of one direction are equal at length one, though not before: their k-th neighbor is as near."""
+    x = points(60)
+    x[:10] = x[0] * 2.0 ** torch.arange(10)[:, None]
+    near = nearest_neighbors(x / x.norm(dim=1, keepdim=True), 5)
+    found = duplicates(equal_rows(x), near.indices, near.distances, 4.0)
+    assert found.near.nonzero().flatten().tolist() == list(range(10))
+    assert found.ratio.tolist() == [0.0] * len(found.pairs)
+
+
+def test_a_long_chain_is_one_group_whatever_the_order_of_its_rows() -> None:
+    """Each row is a near-duplicate of the next, as the frames of a film; two alone come after it."""
+    for n in (1_000, 3_000):
+        order = torch.randperm(n, generator=torch.Generator().manual_seed(1))
+        indices = torch.arange(n + 2)[:, None].repeat(1, 2)
+        distances = torch.ones(n + 2, 2)
+        indices[order[:-1], 0], distances[order[:-1], 0] = order[1:], 0.0
+        found = duplicates(torch.arange(n + 2), indices, distances, 1.0)
+        assert found.group.tolist() == [0] * n + [1, 2]
+        assert bool(leaked(found.group, (torch.arange(n + 2) == int(order[0])).long())[:n].all())
 
 
 def test_a_uniform_cloud_has_no_near_duplicates() -> None:

@@ -119,6 +119,18 @@ def test_a_saturated_classifier_is_not_taken_for_one_without_gradients() -> None
     check_input_gradient(lambda images: 1e4 * linear(images), pictures(2))
 
 
+def test_no_images_are_no_fault_of_the_classifier() -> None:
+    images, labels = pictures(0), torch.zeros(0, dtype=torch.int64)
+    for measured in (
+        lambda: attacked_accuracy(linear, images, labels),
+        lambda: attacked_accuracy(linear, images, labels, PGD()),
+        lambda: PGD()(linear, images, labels),
+        lambda: towards(linear, images, labels),
+    ):
+        with pytest.raises(ValueError, match="at least one image, got none"):
+            measured()
+
+
 def test_wrong_numbers_are_refused() -> None:
     images, labels = pictures(4), torch.zeros(4, dtype=torch.int64)
     for given, match in (({"radius": 1.5}, "radius"), ({"steps": 0}, "steps"), ({"step": 0.0}, "step")):

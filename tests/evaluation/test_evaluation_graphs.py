@@ -43,6 +43,14 @@ def test_the_machine_is_scikit_learns_with_its_grid() -> None:
     assert SVM().predict_scored(train, points.features[40:])[1] == pytest.approx(best)
 
 
+def test_features_of_a_network_in_training_are_taken() -> None:
+    points = LabeledFeatures(features=torch.eye(4).repeat(3, 1), labels=torch.arange(12) % 4 // 2)
+    traced = LabeledFeatures(features=points.features.clone().requires_grad_(), labels=points.labels)
+    for linear in (True, False):
+        found = SVM(linear=linear).predict(traced, traced.features)
+        assert torch.equal(found, SVM(linear=linear).predict(points, points.features))
+
+
 def test_no_label_of_a_test_fold_reaches_the_choice_of_c() -> None:
     points = two_clouds()
     seen = []

@@ -95,6 +95,16 @@ def test_a_vector_of_length_zero_is_like_nothing() -> None:
     assert KNN(neighbors=1).predict(train, queries).tolist() == [5, 4]
 
 
+def test_points_of_two_precisions_are_compared() -> None:
+    generator = torch.Generator().manual_seed(0)
+    features, labels = torch.randn(30, 4, generator=generator), torch.arange(30) % 3
+    single = LabeledFeatures(features=features, labels=labels)
+    double = LabeledFeatures(features=features.double(), labels=labels)
+    expected = KNN(neighbors=3).predict(single, single.features)
+    for train, test in ((single, double), (double, single)):
+        assert torch.equal(KNN(neighbors=3).predict(train, test.features), expected)
+
+
 def test_half_precision_is_taken() -> None:
     train = points(30, 4, 3, seed=1)
     half = LabeledFeatures(features=train.features.bfloat16(), labels=train.labels)

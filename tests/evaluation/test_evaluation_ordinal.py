@@ -1,3 +1,4 @@
+import numpy as np
 import pytest
 import torch
 from hypothesis import given
@@ -44,6 +45,12 @@ def test_it_counts_what_each_fold_predicts() -> None:
     from tammes.evaluation import LinearProbe
 
     assert score.accuracy.mean == pytest.approx(validation.accuracy(LinearProbe().predict, points))
+
+
+def test_grades_may_be_unsigned() -> None:
+    points = graded()
+    unsigned = LabeledFeatures.of(points.features, points.labels.numpy().astype(np.uint8))
+    assert ordinal_probe(unsigned) == ordinal_probe(points)
 
 
 def test_wrong_input_is_refused() -> None:

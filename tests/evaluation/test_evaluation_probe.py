@@ -29,6 +29,25 @@ def test_labels_are_predicted_as_the_accuracy_counts_them() -> None:
     assert 0.5 < accuracy < 1
 
 
+@pytest.mark.parametrize("classes", [2, 3])
+def test_it_minimizes_the_objective_of_the_docstring(classes: int) -> None:
+    """Of two classes W has one row: the softmax of two would penalize the same logit half as much."""
+    points = clusters(300, 0, spread=1.0)
+    points = LabeledFeatures(features=points.features.double(), labels=points.labels % classes)
+    deviation, mean = torch.std_mean(points.features, dim=0, correction=0)
+    x, readout = (points.features - mean) / deviation, LinearProbe(regularization=0.5).fit(points)
+    bias = readout.bias + readout.weight @ mean
+    weight = readout.weight * deviation
+    if classes == 2:
+        weight, bias = weight[1:] - weight[:1], bias[1:] - bias[:1]
+    weight, bias = weight.requires_grad_(), bias.requires_grad_()
+    logits = x @ weight.T + bias
+    logits = logits if classes > 2 else torch.cat([torch.zeros_like(logits), logits], dim=1)
+    losses = torch.nn.functional.cross_entropy(logits, points.labels, reduction="sum")
+    gradients = torch.autograd.grad(weight.square().sum() / 2 + losses / 0.5, (weight, bias))
+    assert all(float(each.abs().max()) < 0.1 for each in gradients)
+
+
 def test_shuffled_labels_are_not() -> None:
     train = clusters(300, 0)
     shuffled = train.labels[torch.randperm(300, generator=torch.Generator().manual_seed(0))]

@@ -102,5 +102,10 @@ def test_wrong_input_is_refused() -> None:
         r_squared(torch.rand(4), torch.ones(4))
     with pytest.raises(ValueError, match="only one is another"):
         r_squared(torch.rand(4), torch.tensor([0.0, 0, 0, 1]))
+    for last in (0.9, 0.0):  # in floating point the others have a variance above 0
+        with pytest.raises(ValueError, match="only one is another"):
+            r_squared(torch.rand(4), torch.tensor([0.1, 0.1, 0.1, last], dtype=torch.float64))
+    with pytest.raises(ValueError, match="three outcomes that differ"):
+        r_squared(torch.rand(3), torch.full((3,), 0.1, dtype=torch.float64))
     with pytest.raises(ValueError, match="one for each prediction"):
         r_squared(torch.rand(4), torch.rand(3))

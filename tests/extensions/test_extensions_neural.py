@@ -196,8 +196,9 @@ def test_wrong_embeddings_are_refused() -> None:
         Neural()(torch.rand(4, 2), f)
     with pytest.raises(ValueError, match="expected finite embeddings"):
         Neural()(torch.full((3, 2), math.nan), f)
-    with pytest.raises(ValueError, match=r"products torch.float32 can hold"):
-        Neural()(torch.full((3, 2), 1e30), f)
+    for extreme in (1e30, 1e-20):
+        with pytest.raises(ValueError, match=r"products torch.float32 can hold, scale them up or down"):
+            Neural()(torch.full((3, 2), extreme), f)
     with pytest.raises(ValueError, match=r"in floating point, got torch.int64"):
         Neural()(torch.ones(3, 2, dtype=torch.int64), f)
     with pytest.raises(ValueError, match=r"assumes f\(empty set\) = 0"):

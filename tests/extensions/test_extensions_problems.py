@@ -274,6 +274,14 @@ def test_graphs_are_cleaned_and_wrong_ones_refused() -> None:
         Graphs.of(torch.zeros(2, 0, dtype=torch.long), sizes=(0,))
 
 
+@pytest.mark.parametrize(("dtype", "nodes"), [(torch.int32, 50_000), (torch.int16, 200), (torch.int8, 20)])
+def test_edges_may_be_integers_of_few_bits(dtype: torch.dtype, nodes: int) -> None:
+    """The number of an edge, about the square of the number of nodes, exceeds the largest of the type."""
+    pairs = torch.tensor([[nodes - 1, 2], [nodes - 2, nodes - 1]])
+    expected = [[2, nodes - 2], [nodes - 1, nodes - 1]]
+    assert Graphs.of(pairs.to(dtype), sizes=(nodes,)).edges.tolist() == expected
+
+
 def test_a_single_node_and_a_graph_without_edges() -> None:
     graphs = Graphs.of(torch.zeros(2, 0, dtype=torch.long), sizes=(1, 3))
     for problem, expected in (

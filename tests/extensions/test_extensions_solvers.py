@@ -16,6 +16,7 @@ from tammes.extensions import (
     Formula,
     GraphFunction,
     Graphs,
+    IndependenceDensity,
     Lovasz,
     Multilinear,
     Neural,
@@ -112,6 +113,15 @@ def test_straight_through_is_the_sum_over_level_sets() -> None:
             by_levels += torch.autograd.grad(at_level, level)[0] / len(x)
         assert value.item() == pytest.approx(expected)
         torch.testing.assert_close(slope, by_levels * x * (1 - x))
+
+
+def test_straight_through_evaluates_sets_themselves() -> None:
+    """Of an indicator vector with rounding errors the density can exceed 1, where 1.5 is no exponent."""
+    complete = Graphs.of(torch.triu_indices(8, 8, 1), sizes=(8,))
+    problem = maximum_independent_set(complete, IndependenceDensity(exponent=1.5))
+    for seed in range(300):
+        outputs = torch.randn(8, 1, generator=torch.Generator().manual_seed(seed))
+        assert StraightThrough().loss(outputs, problem).tolist() == pytest.approx([-1 / 64], rel=1e-6)
 
 
 def test_straight_through_needs_a_formula() -> None:

@@ -65,7 +65,7 @@ def _diagnosed(choice: Diagnose) -> Diagnosis:
         points=torch.from_numpy(first.vectors),
         rows=first.rows,
         labels=None if labels is None else as_labels(labels, n),
-        pairs=None if pairs is None else as_pairs(pairs, n, first.rows),
+        pairs=None if pairs is None else as_pairs(pairs, n, first.rows, n + first.dropped),
         splits=None if splits is None else as_splits(splits, n),
         against=None if second is None else torch.from_numpy(second.vectors),
         columns={} if text is None else {"name": first.columns[text].astype(str)},

@@ -196,7 +196,8 @@ def _labeled(given: Given, near: Neighbors, generator: torch.Generator, batch: i
 def _compared(given: Given, first: Tensor | None, near: Neighbors, generator: torch.Generator) -> _Part:
     if given.against is None or first is None:
         return NOTHING
-    units = torch.nn.functional.normalize(given.against, dim=1)
+    units = given.against.clone()
+    _scale_to_one(units)
     k = near.indices.shape[1]
     indices = near.indices, _search(units, k, generator).indices
     measures, overlap, changed = comparison_measures(first, given.against, indices, generator)

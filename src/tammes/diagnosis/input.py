@@ -93,7 +93,7 @@ class Given:
             points=points.clone() if _shares(points, embeddings) else points,
             rows=rows,
             labels=classes,
-            pairs=None if pairs is None else as_pairs(pairs, len(points), rows),
+            pairs=None if pairs is None else as_pairs(pairs, len(points), rows, n),
             splits=groups,
             against=other,
             columns=columns,
@@ -214,7 +214,10 @@ def as_splits(splits: Sequence[Any] | NDArray[Any] | Tensor, n: int) -> Int64[Te
 
 
 def as_pairs(
-    pairs: Sequence[Any] | NDArray[Any] | Tensor, n: int, rows: NDArray[np.int64] | None = None
+    pairs: Sequence[Any] | NDArray[Any] | Tensor,
+    n: int,
+    rows: NDArray[np.int64] | None = None,
+    before: int | None = None,
 ) -> Int64[Tensor, "pairs 2"]:
     """Return the row numbers of positive pairs, the smaller first, each once.
 
@@ -223,6 +226,7 @@ def as_pairs(
             one; or a matrix (pairs, 2) of row numbers.
         n: number of rows.
         rows: number that each row had before some were dropped; None if none was.
+        before: number of rows before some were dropped; None if none was.
 
     Raises:
         ValueError: a number that is no row, a row that is its own positive, another number of entries than
@@ -240,10 +244,9 @@ def as_pairs(
         own = np.arange(n) if rows is None else rows
         found = np.stack([own, partners], axis=1)[partners >= 0]
     known = np.arange(n) if rows is None else rows
-    largest = int(max(known.max(), found.max(initial=0))) + 1
-    place = np.full(largest, -1)
+    last = int(known.max()) if before is None else before - 1
+    place = np.full(last + 1, -1)
     place[known] = np.arange(len(known))
-    last = int(known.max())
     if len(found) and (found.min() < 0 or found.max() > last):
         bad = found[(found < 0).any(axis=1) | (found > last).any(axis=1)][0]
         raise ValueError(

@@ -97,7 +97,7 @@ def label_measures(
     error, score = likely_label_errors(votes(indices, labels.index), labels.index, k)
     confusion = overlaps(predicted, labels.index, classes)
     frequencies = torch.bincount(labels.index, minlength=classes).double() / n
-    chance = float(frequencies.square().sum())
+    chance = _vote_by_chance(labels, frequencies, k)
     value, low, high = wilson(int(correct.sum()), n)
     measures = {
         "knn_accuracy": Measure(
@@ -169,6 +169,13 @@ def pair_measures(
     return measures, Recommendation(class_prior=share, pairs=batch, factor=FACTOR).sentences
 
 
+def _vote_by_chance(labels: Labels, frequencies: Tensor, k: int) -> float:
+    """Return the accuracy of the vote of k random rows: of many, nearly always the commonest class wins."""
+    n, generator = len(labels.index), torch.Generator().manual_seed(0)
+    predicted, _ = knn_correct(torch.randint(n, (n, k), generator=generator), labels.index)
+    return float(frequencies[predicted].mean())
+
+
 def _gaussian_lidar(count: int, dim: int) -> float:
     generator = torch.Generator().manual_seed(0)
     views = torch.randn(2, min(count, 4_096), dim, generator=generator)
@@ -190,10 +197,10 @@ def _probe(units: Tensor, labels: Labels, chance: float, generator: torch.Genera
     train, test = rows[: (len(rows) + 1) // 2], rows[(len(rows) + 1) // 2 :]
     if len(test) == 0 or len(labels.index[train].unique()) < 2:
         return Measure(verdict="not measured: too few rows of two classes")
-    parts = [LabeledFeatures(features=units[each], labels=labels.index[each]) for each in (train, test)]
+    known = LabeledFeatures(features=units[train], labels=labels.index[train])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        predicted = LinearProbe(iterations=300).predict(parts[0], units[test])
+        predicted = LinearProbe(iterations=300).predict(known, units[test])
     value, low, high = wilson(int((predicted == labels.index[test]).sum()), len(test))
     words = f"logistic regression on {len(train):,} random rows, tested on {len(test):,} others"
     return Measure(

@@ -128,7 +128,8 @@ def euclidean_hubs(points: Float[Tensor, "n dim"], generator: torch.Generator) -
     def occurrence(rows: Tensor) -> Int64[Tensor, " n"]:
         return k_occurrence(nearest_neighbors(rows, OCCURRENCE, rows=asked).indices, n)
 
-    counts = occurrence(points - points.mean(dim=0))
+    scaled = points / points.abs().max()  # whose squares neither overflow nor underflow
+    counts = occurrence(scaled - scaled.mean(dim=0))
     gaussian = occurrence(torch.randn(points.shape, generator=generator))
     return hubs(counts) & (counts >= 2 * gaussian.max())
 

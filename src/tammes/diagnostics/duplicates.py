@@ -133,7 +133,8 @@ def duplicates(
         close = torch.stack([torch.minimum(i, j), torch.maximum(i, j)], dim=1)[kept]
         close, inverse = torch.unique(close, dim=0, return_inverse=True)
         near_ratio = torch.zeros(len(close))
-        near_ratio[inverse] = (d / bound)[kept].float()
+        # Of k equal neighbors and more the k-th is as close as the first: 0 / 0.
+        near_ratio[inverse] = (d / bound.clamp(min=torch.finfo(d.dtype).tiny))[kept].float()
         pairs, ratio = torch.cat([pairs, close]), torch.cat([ratio, near_ratio])
     near = torch.zeros(n, dtype=torch.bool)
     near[pairs[len(repeated) :].flatten()] = True
@@ -174,5 +175,5 @@ def _components(n: int, pairs: Int64[Tensor, "pairs 2"]) -> Int64[Tensor, " n"]:
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
-    edges = coo_array((np.ones(len(pairs)), tuple(pairs.T.numpy())), shape=(n, n))
-    return torch.from_numpy(connected_components(edges, directed=False)[1]).long()
+    graph = coo_array((np.ones(len(pairs)), pairs.T.numpy()), shape=(n, n))
+    return torch.from_numpy(connected_components(graph, directed=False)[1]).long()

@@ -5,6 +5,7 @@ from jaxtyping import Float, Int64
 from torch import Tensor
 
 from tammes.checks import check_finite_rows, check_shape
+from tammes.diagnostics.blocks import directions
 from tammes.diagnostics.moments import BLOCK
 
 
@@ -110,7 +111,7 @@ def rsa(first: Float[Tensor, "n dim"], second: Float[Tensor, "n other"]) -> floa
         From -1 to 1; 0 for unrelated embeddings, and if all distances of one are equal.
 
     Raises:
-        ValueError: different numbers of rows, or NaN or infinity.
+        ValueError: different numbers of rows, or a row of length zero or that is not finite.
 
     Source: Kriegeskorte et al. (2008).
 
@@ -123,7 +124,7 @@ def rsa(first: Float[Tensor, "n dim"], second: Float[Tensor, "n other"]) -> floa
     row, column = torch.triu_indices(len(first), len(first), 1)
     ranks = []
     for each in (first, second):
-        units = torch.nn.functional.normalize(each.double(), dim=1)
+        units = directions(each.double())
         # Rounding below 1e-9 must not order distances that are equal.
         ranks.append(_ranks((units @ units.T)[row, column].mul(1e9).round()))
     a, b = (each - each.mean() for each in ranks)

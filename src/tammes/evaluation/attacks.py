@@ -19,6 +19,8 @@ BATCH = 256
 LENGTHENED = 2.5
 """Steps of PGD together have this many radii, so that the border is reached from any start."""
 
+NO_IMAGE = "expected at least one image, got none"
+
 
 @dataclass(frozen=True, kw_only=True)
 class PGD:
@@ -105,7 +107,7 @@ def attacked_accuracy(
         attack: attack on each image; None for none.
 
     Raises:
-        ValueError: labels of another number, or a classifier without a gradient in its input.
+        ValueError: no images, labels of another number, or a classifier without a gradient in its input.
 
     Source: Robinson (2023), Figure 4-5 and appendix B.2.3 (robust accuracy).
 
@@ -119,6 +121,8 @@ def attacked_accuracy(
         0.5
     """
     check_shape("labels, one for each image,", labels.shape, (len(images),))
+    if len(images) == 0:
+        raise ValueError(NO_IMAGE)
     right = 0
     for some, named in zip(images.split(BATCH), labels.split(BATCH), strict=True):
         attacked = some if attack is None else attack(classify, some, named)
@@ -192,6 +196,8 @@ def check_input_gradient(classify: Classify, images: Float[Tensor, "n channels h
     Example:
         >>> check_input_gradient(lambda x: x.flatten(1), torch.rand(2, 1, 4, 4))
     """
+    if len(images) == 0:
+        raise ValueError(NO_IMAGE)
     with torch.enable_grad():
         some = images[:8].detach().clone().requires_grad_()
         logits = classify(some)

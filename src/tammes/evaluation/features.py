@@ -51,8 +51,11 @@ class LabeledFeatures:
     def of(
         cls, features: Tensor | NDArray[np.floating], labels: Tensor | NDArray[np.integer]
     ) -> "LabeledFeatures":
-        """Make labeled features from tensors or arrays, (n, features) and (n,)."""
-        return cls(features=torch.as_tensor(features), labels=torch.as_tensor(labels))
+        """Make labeled features from tensors or arrays, (n, features) and (n,); integers become int64."""
+        found = torch.as_tensor(labels)
+        # Differences of unsigned numbers wrap around.
+        found = found if found.is_floating_point() or found.is_complex() else found.long()
+        return cls(features=torch.as_tensor(features), labels=found)
 
     def __len__(self) -> int:
         return len(self.labels)

@@ -83,7 +83,7 @@ class KNN:
         self.check_points(n)
         classes, labels = torch.unique(train.labels, return_inverse=True)
         references = _directions(train.features)
-        queries = _directions(features)
+        queries = _directions(features).to(references.dtype)
         rows = max(1, BLOCK // n)
         votes = [self._vote(block @ references.T, labels, len(classes)) for block in queries.split(rows)]
         return classes[torch.cat(votes)]

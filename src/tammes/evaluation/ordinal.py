@@ -83,7 +83,8 @@ def ordinal_probe(
     right = near = 0
     for known, tested in validation.splits(points.labels):
         train = LabeledFeatures(features=points.features[known], labels=points.labels[known])
-        apart = (probe.predict(train, points.features[tested]) - points.labels[tested].cpu()).abs()
+        predicted = probe.predict(train, points.features[tested]).long()
+        apart = (predicted - points.labels[tested].cpu().long()).abs()
         right, near = right + int((apart == 0).sum()), near + int((apart <= 1).sum())
     n = len(points)
     accuracy, one_off = (Estimate.of_share(each / (n * validation.repeats), n) for each in (right, near))

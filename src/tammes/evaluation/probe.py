@@ -33,6 +33,9 @@ class LinearProbe:
 
         min over W, b  of  |W|^2 / 2 + C sum_i -log softmax(W x_i + b)[y_i]
 
+    as in scikit-learn: of two classes one logit (the other is 0), of more a logit for each; b is not
+    penalized.
+
     A random sample of the labels trains it, the same fraction of each class and at least one.
 
     Raises:

@@ -175,13 +175,15 @@ def r_squared(predicted: Float[Tensor, " n"], outcome: Float[Tensor, " n"]) -> E
     y, p = (each.detach().cpu().double() for each in (outcome, predicted))
     n = len(y)
     around = (y - y.mean()).square()
-    if n < 3 or not bool(around.sum() > 0):
+    ordered = y.sort().values  # of equal outcomes rounding can leave a sum above 0
+    if n < 3 or bool(ordered[0] == ordered[-1]):
         raise ValueError(f"expected at least three outcomes that differ, got {n}")
     errors = (y - p).square()
     mean = 1 - errors.sum() / around.sum()
     # Without point i the sum around the new mean is smaller by n / (n - 1) times its square.
     left = around.sum() - around * n / (n - 1)
-    if not bool((left > 0).all()):
+    only_one = bool((ordered[0] == ordered[-2]) | (ordered[1] == ordered[-1]))
+    if only_one or not bool((left > 0).all()):
         raise ValueError("expected outcomes that still differ without any one of them: only one is another")
     without = 1 - (errors.sum() - errors) / left
     deviation = math.sqrt(float((without - without.mean()).square().sum()) * (n - 1) / n)

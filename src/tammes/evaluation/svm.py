@@ -74,8 +74,8 @@ class SVM:
         from sklearn.model_selection import GridSearchCV, StratifiedKFold
         from sklearn.svm import SVC
 
-        known, labels = train.features.double().numpy(), train.labels.numpy()
-        tested = features.double().numpy()
+        known, tested = (each.detach().cpu().double().numpy() for each in (train.features, features))
+        labels = train.labels.cpu().numpy()
         if self.linear:  # inner products once, and not once for each C
             known, tested = known @ known.T, tested @ known.T
         machine = SVC(kernel="precomputed" if self.linear else "rbf")

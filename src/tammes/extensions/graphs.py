@@ -142,7 +142,7 @@ class Graphs:
             got = f"{edges.dtype} {tuple(edges.shape)}"
             raise ValueError(f"expected edges as integers of shape (2, m), got {got}")
         check_indices("the nodes of edges", edges, ground.total)
-        first, second = edges.sort(dim=0).values
+        first, second = edges.long().sort(dim=0).values
         if bool((ground.owner[first] != ground.owner[second]).any()):
             raise ValueError("expected edges within graphs, got one that joins two; check the sizes")
         numbers = (first * ground.total + second)[first != second].unique()  # one number for each edge

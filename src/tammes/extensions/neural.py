@@ -126,7 +126,7 @@ class Neural:
         total = values.sum(dim=1, keepdim=True)
         if not total.isfinite().all():
             raise ValueError(
-                f"expected embeddings whose products {embeddings.dtype} can hold, scale them down"
+                f"expected embeddings whose products {embeddings.dtype} can hold, scale them up or down"
             )
         weights = values / total.where(total > 0, 1.0)
         # sign(sign(sum) + 0.5) is +1 where the sum is 0, and never 0.

@@ -152,7 +152,7 @@ class UnconstrainedBasisNet(Unconstrained):
         for phi, members in bases.by_multiplicity(self.phis, self.multiplicities):
             entries = bases.projectors(members).entries().flatten(1)
             found = phi(torch.cat((entries, bases.constants(members)), dim=1))
-            slots = slots.index_put((bases.graph[members], bases.number[members]), found)
+            slots = slots.index_put((bases.graph[members], bases.number[members]), found.to(slots.dtype))
         return slots
 
 

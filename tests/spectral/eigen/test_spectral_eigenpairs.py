@@ -221,6 +221,12 @@ def test_wrong_counts_and_shapes_are_refused() -> None:
         eigenvector_mask(torch.zeros(2, 1), batch)
 
 
+def test_a_one_way_graph_is_refused_beside_one_of_large_weights() -> None:
+    edges, batch = torch.tensor([[0, 1, 2], [1, 0, 3]]), torch.tensor([0, 0, 1, 1])
+    with pytest.raises(ValueError, match=r"both directions.* differ by up to 1\)"):
+        eigenpairs(edges, batch, laplacian=Combinatorial(), edge_weight=torch.tensor([1e7, 1e7, 1.0]))
+
+
 def test_large_one_way_graphs_are_refused_too() -> None:
     edges = torch.stack([torch.arange(1100), torch.arange(1, 1101)])
     with pytest.raises(ValueError, match="both directions"):

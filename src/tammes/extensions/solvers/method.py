@@ -171,7 +171,7 @@ class StraightThrough(Method):
         x, ground = torch.sigmoid(outputs.T), problem.ground
         steps = torch.arange(ground.widest, device=x.device)
         levels = Sweep(ground=ground, order=ground.descending(x)).members(steps)[0]  # (widest, total)
-        values = objective.relaxed(levels + x - x.detach())  # (widest, inputs); the gradient is that of x
+        values = objective.relaxed(levels + (x - x.detach()))  # (widest, inputs); the gradient is that of x
         is_level = steps[:, None] < ground.size
         return values.where(is_level, 0.0).sum(0) / ground.size
 

@@ -73,18 +73,18 @@ class Adjacency:
         return self.weights.new_zeros(len(self.batch)).index_add_(0, self.edges[0], self.weights)
 
 
-def check_symmetric(difference: float, largest: float) -> None:
-    """Raise ValueError unless a matrix A is symmetric up to the rounding of its weights.
+def check_symmetric(difference: Float[Tensor, "*graphs"], largest: Float[Tensor, "*graphs"]) -> None:
+    """Raise ValueError unless each matrix A is symmetric up to the rounding of its weights.
 
     Args:
-        difference: largest entry of |A - A^T|.
-        largest: largest entry of |A|.
+        difference: largest entry of |A - A^T|, of each graph.
+        largest: largest entry of |A|, of each graph.
     """
-    if difference > 1e-6 * largest:
+    if bool((wrong := difference > 1e-6 * largest).any()):
         raise ValueError(
             "expected edges in both directions, with equal weights: the matrix of a graph is not symmetric "
-            f"(entries differ by up to {difference:.3g}); make it symmetric (torch_geometric.transforms."
-            "ToUndirected), or use Projectors.of its laplacian_matrix"
+            f"(entries differ by up to {float(difference[wrong].max()):.3g}); make it symmetric "
+            "(torch_geometric.transforms.ToUndirected), or use Projectors.of its laplacian_matrix"
         )
 
 
