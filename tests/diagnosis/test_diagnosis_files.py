@@ -85,6 +85,15 @@ def test_a_named_column_of_numbers_is_no_coordinate(tmp_path: Path) -> None:
     assert found.vectors.shape == (4, 2)
 
 
+@pytest.mark.parametrize("name", ["", "Unnamed: 0", "__index_level_0__"])
+def test_the_index_of_a_frame_is_no_coordinate(name: str, tmp_path: Path) -> None:
+    frame = pa.table({name: [7, 8, 9, 10], **{f"x{place}": X[:, place] for place in range(3)}})
+    pyarrow.csv.write_csv(frame, tmp_path / "a.csv")
+    pq.write_table(frame, tmp_path / "a.parquet")
+    for file in ("a.csv", "a.parquet"):
+        assert np.array_equal(read_embeddings(tmp_path / file).vectors, X)
+
+
 def test_a_run_has_its_embeddings_in_its_folder(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="write them first, tammes embed"):
         read_embeddings(tmp_path)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,8 @@ BYTES = 2**24
 """Bytes of a block of comma-separated values."""
 NO_VECTOR = frozenset({"id", "index", "row", "label", "labels", "class", "target", "y", "split", "pair"})
 """Names of numeric columns that are no coordinates."""
+INDEX = re.compile(r"|Unnamed: \d+|__index_level_\d+__")
+"""Names that pandas gives to the numbers of rows in a file, the empty one among them."""
 
 
 def parquet(path: Path, vectors: str | None, beside: Sequence[str] = ()) -> Opened:
@@ -141,7 +144,8 @@ def _is_number(text: str) -> bool:
 
 def _coordinates(schema: pa.Schema, without: Sequence[str]) -> list[str]:
     """Return the columns of numbers: those of floats or, where there are none, of integers."""
-    fields = [f for f in schema if f.name.lower() not in NO_VECTOR and f.name not in without]
+    no_vector = {f.name for f in schema if f.name.lower() in NO_VECTOR or INDEX.fullmatch(f.name)}
+    fields = [f for f in schema if f.name not in {*no_vector, *without}]
     floats = [f.name for f in fields if pa.types.is_floating(f.type)]
     integers = [f.name for f in fields if pa.types.is_integer(f.type)]
     # Coordinates of a table may be written without a point where they are whole.
