@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -44,6 +45,7 @@ def parquet(path: Path, vectors: str | None, beside: Sequence[str] = ()) -> Open
     except pa.ArrowInvalid as error:
         raise ValueError(f"expected a parquet file at {path}: {error}") from error
     schema = file.schema_arrow
+    _check_columns(path, schema)
     lists = [field.name for field in schema if _is_list(field.type)]
     count = file.metadata.num_rows
     coordinates = _coordinates(schema, beside) if vectors is None and not lists else []
@@ -100,6 +102,7 @@ def comma_separated(path: Path, vectors: str | None, beside: Sequence[str] = ())
     if first is None:
         raise ValueError(f"expected rows in {path}, which has none")
     schema = first.schema
+    _check_columns(path, schema)
     lists = [
         field.name
         for field in schema
@@ -132,6 +135,14 @@ def _has_numbers_alone(path: Path, delimiter: str) -> bool:
     except (UnicodeDecodeError, csv.Error) as error:
         raise ValueError(f"expected a table in UTF-8 at {path}: {error}") from error
     return len(first) > 0 and all(_is_number(cell) for cell in first)
+
+
+def _check_columns(path: Path, schema: pa.Schema) -> None:
+    """Raise ValueError for a name that two columns with values have: neither can be read by it."""
+    times = Counter(field.name for field in schema if not pa.types.is_null(field.type))
+    for name, count in times.items():
+        if count > 1:
+            raise ValueError(f"expected one column {name!r} in {path}, found {count}: give each another name")
 
 
 def _is_number(text: str) -> bool:
