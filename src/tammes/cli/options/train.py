@@ -172,15 +172,18 @@ def changed(words: Sequence[str], added: Sequence[str], dropped: Sequence[str] =
         ['simclr', 'encoder:convnet', '--epochs', '9', '--resume']
         >>> changed(["simclr", "--batch_size=8", "encoder:convnet"], ["--batch-size", "9"])
         ['simclr', 'encoder:convnet', '--batch-size', '9']
+        >>> changed(["simclr", "--batch-size", "8", "encoder:convnet"], ["--batch_size=9"])
+        ['simclr', 'encoder:convnet', '--batch_size=9']
     """
     result = [word for word in words if word not in dropped]
-    for at, flag in enumerate(added):
-        if not flag.startswith("--"):
+    for at, word in enumerate(added):
+        if not word.startswith("--"):
             continue
-        values = list(takewhile(lambda word: not word.startswith("--"), added[at + 1 :]))
+        flag, assigned, _ = word.partition("=")
+        values = [] if assigned else list(takewhile(lambda word: not word.startswith("--"), added[at + 1 :]))
         names = [word.partition("=")[0].replace("_", "-") for word in result]
-        for place in reversed([place for place, name in enumerate(names) if name == flag]):
-            more = 0 if "=" in result[place] else len(values)
+        for place in reversed([place for place, name in enumerate(names) if name == flag.replace("_", "-")]):
+            more = 0 if "=" in result[place] else 1 if assigned else len(values)
             del result[place : place + 1 + more]
     return [*result, *added]
 
@@ -227,7 +230,8 @@ def _fetched(address: str, words: Sequence[str]) -> Path:
             f"{address} into a folder first, then resume that folder"
         )
     copy = FolderCopy(address)
-    given = dict(pairwise(words)).get("--out")
+    parts = [part for word in words for part in (word.split("=", 1) if word.startswith("--out=") else [word])]
+    given = dict(pairwise(parts)).get("--out")
     path = Path(given or Path("runs") / address.rstrip("/").rpartition("/")[2]).resolve()
     copy.fetch(path)
     return path
