@@ -96,6 +96,14 @@ def test_a_recipe_may_be_spelled_with_underscores(data: Path, tmp_path: Path) ->
     assert "hcl-ot on" in (tmp_path / "run/report.html").read_text()
 
 
+def test_the_page_names_the_objective_and_no_folder(
+    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert run(f"train --out dcl --data {data} {SIMCLR} {NETWORK}") == 0
+    assert "simclr on" in Path("dcl/report.html").read_text()
+
+
 def test_the_folder_is_named_after_the_data(
     data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

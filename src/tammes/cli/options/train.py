@@ -108,8 +108,9 @@ FEW_NEED = frozenset({"overwrite", "compile", "patience", "checkpoint_every", "m
 def parse(words: Sequence[str]) -> Train:
     """Return what the words after `tammes train` choose."""
     words = resumed(words)
-    if QUICK_THOUGHTS in words:  # it decides more than the objective, wherever it stands
-        words = [QUICK_THOUGHTS, *(word for word in words if word != QUICK_THOUGHTS)]
+    place = objective_place(words)
+    if place is not None and words[place] == QUICK_THOUGHTS:  # it decides more, wherever it stands
+        words = [QUICK_THOUGHTS, *words[:place], *words[place + 1 :]]
     if words and not words[0].startswith("-"):
         name = words[0].replace("_", "-")
         check_word("objective", name, makers())
@@ -117,6 +118,21 @@ def parse(words: Sequence[str]) -> Train:
     else:  # the objective comes later, or nothing but help is wanted
         choice = options().parse("train", words)
     return replace(choice, words=tuple(words))
+
+
+def objective_place(words: Sequence[str]) -> int | None:
+    """Return the place of the word that names the objective; None if no word does.
+
+    The value of an option, such as a folder, may be the same word.
+
+    Example:
+        >>> objective_place(["--out", "dcl", "simclr", "--data", "digits"])
+        2
+    """
+    named = [place for place, word in enumerate(words) if word.replace("_", "-") in makers()]
+    before = {place: words[place - 1] if place else "" for place in named}
+    free = [place for place in named if not before[place].startswith("--") or "=" in before[place]]
+    return next(iter([*free, *named]), None)
 
 
 def options(maker: Callable[..., Objective] | None = None) -> Options:
