@@ -96,6 +96,14 @@ def test_a_recipe_may_be_spelled_with_underscores(data: Path, tmp_path: Path) ->
     assert "hcl-ot on" in (tmp_path / "run/report.html").read_text()
 
 
+def test_the_page_names_the_objective_and_no_folder(
+    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert run(f"train --out dcl --data {data} {SIMCLR} {NETWORK}") == 0
+    assert "simclr on" in Path("dcl/report.html").read_text()
+
+
 def test_the_folder_is_named_after_the_data(
     data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -124,7 +132,7 @@ def test_a_run_resumes_by_its_folder_alone(
     words = f"train {SIMCLR} {NETWORK} --data pets --out {tmp_path / 'run'} schedule:constant"
     assert run(words) == 0
     monkeypatch.chdir(tmp_path / "elsewhere")
-    assert run("train --resume ../run --epochs 3") == 0
+    assert run("train --resume ../run --epochs=3") == 0
     assert Path.cwd() == data.parent
     assert load_run(tmp_path / "run").metrics[-1].epoch == 3
     assert "there is no run to resume in ../other" in fails(capsys, "train --resume ../other")
@@ -153,7 +161,7 @@ def test_a_run_goes_on_elsewhere_from_the_copy_at_an_address(
     copied, trained = (Path(place, "report.html").read_bytes() for place in ("bucket/pets", "runs/pets"))
     assert copied == trained
     assert "is not empty: resume the run that is there" in fails(capsys, f"train --resume {address}")
-    assert run(f"train --resume {address} --out again --epochs 4") == 0
+    assert run(f"train --resume {address} --out=again --epochs 4") == 0
     assert load_run(tmp_path / "again").metrics[-1].epoch == 4
     assert "already: resume it" in fails(capsys, f"{words} --out new --copy-to {address}")
     assert "expected an address" in fails(capsys, f"{words} --out new --copy-to bucket/pets")

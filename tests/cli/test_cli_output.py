@@ -126,3 +126,21 @@ def test_only_pipes_are_replaced(tmp_path: Path) -> None:
     with open(tmp_path / "file", "w") as file:
         for stream in (file, memory, io.StringIO()):
             assert without_reader(stream) is stream
+
+
+@pytest.mark.parametrize(
+    ("words", "closed", "code", "end"),
+    [
+        ("train --help", ">&-", 0, ""),
+        ("train simclr --nothing", ">&-", 2, "--nothing"),
+        ("diagnose nothing.npz", "2>&-", 2, ""),
+    ],
+)
+def test_a_stream_that_is_closed_from_the_start_is_no_error(
+    words: str, closed: str, code: int, end: str
+) -> None:
+    command = ["sh", "-c", f'exec "$0" -m tammes {words} {closed}', sys.executable]
+    found = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    assert found.returncode == code
+    assert "Traceback" not in found.stderr
+    assert end in " ".join(found.stderr.split())

@@ -50,6 +50,7 @@ def test_it_prints_numbers_for_other_programs(capsys: pytest.CaptureFixture[str]
         ("--rows 10 --batch 0", "--batch must be"),
         ("--rows 10 --batch 2 --devices 3", "at least one pair for every device"),
         ("--rows 10 --batch 2 --rate 0", "--rate must be a finite number above 0"),
+        ("--rows 10 --batch 2 --rate 1e-320", "--rate must be a finite number at least 1e-12 and at most"),
         ("--rows 10 --batch 2 --bandwidth nan", "--bandwidth must be a finite number above 0"),
     ],
 )
@@ -57,7 +58,7 @@ def test_it_refuses_what_makes_no_sense(capsys: pytest.CaptureFixture[str], word
     assert reason in said(capsys, words, code=2)
 
 
-@pytest.mark.parametrize("name", ["batch", "dim", "devices"])
+@pytest.mark.parametrize("name", ["rows", "batch", "dim", "devices", "epochs"])
 def test_a_number_beyond_all_is_refused_by_its_flag(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     words = {"rows": 1000, "batch": 100, name: 10_000_000_000_000}
     line = said(capsys, " ".join(f"--{key} {value}" for key, value in words.items()), code=2)

@@ -10,6 +10,7 @@ import pytest
 
 import tammes
 from tammes.cli.main import main
+from tammes.cli.options.train import parse
 from tammes.encoders import GRUConfig, TwoTowersConfig
 from tammes.positives import Adjacent, Neighbors
 from tammes.training import load_run
@@ -64,6 +65,13 @@ def test_its_settings_can_be_chosen_and_its_name_may_come_later(books: Path, tmp
     training = load_run(tmp_path / "run").config.training
     assert training.encoder == GRUConfig(width=4)
     assert (training.positives, training.batch_size) == (Adjacent(window=2), 12)
+
+
+def test_a_folder_may_have_its_name(books: Path) -> None:
+    named = parse(f"quick-thoughts --data {books} --out quick-thoughts".split())
+    assert (named.out, named.training.adjacent) == (Path("quick-thoughts"), True)
+    other = parse(f"--out quick-thoughts simclr --temperature 0.1 --data {books}".split())
+    assert (other.out, other.training.adjacent) == (Path("quick-thoughts"), False)
 
 
 def test_batches_of_whole_documents_are_chosen_by_one_option(

@@ -22,6 +22,11 @@ def test_rows_come_in_the_order_of_the_items(tmp_path: Path) -> None:
     assert outcomes.places[2] == f"{file}, line 2"
 
 
+def test_a_cell_may_hold_signs_that_separate_lines_elsewhere(tmp_path: Path) -> None:
+    file = table(tmp_path, "id,note,share\nc,two\u2028lines,3\nscans/b,\x0b,2\nscans/a,,1\n")
+    assert read_outcomes(file, NAMES).real("share").tolist() == [1.0, 2.0, 3.0]
+
+
 def test_a_file_of_tabs_and_another_column_of_ids_are_read(tmp_path: Path) -> None:
     file = table(tmp_path, "subject\tstage\nc\t-1\nscans/a\t4\nscans/b\t2\n", "some.tsv")
     ranks, grades = read_outcomes(file, NAMES, id_column="subject").grades("stage")

@@ -253,6 +253,7 @@ def test_settings_of_another_form_are_refused(tmp_path: Path) -> None:
     [
         ("a.csv", "", "expected a column 'text' in .*, found none"),
         ("a.csv", "text,title\na\n", "expected a table with a header line in"),
+        ("a.csv", '"text\n' + "a\n" * 100_000, r"a header line in .*a\.csv: field larger than"),
         ("a.jsonl", '{"text": "a"}\n{"text"\n', "a JSON object in line 2 of"),
         ("a.jsonl", "[1]\n", r"a JSON object in line 1 of .*, got '\[1\]'"),
         ("a.jsonl", '{"text": "a"}\n{"title": "a"}\n', "a column 'text' in line 2 of .*, found title"),
@@ -264,6 +265,13 @@ def test_settings_of_another_form_are_refused(tmp_path: Path) -> None:
 def test_a_broken_table_is_named(tmp_path: Path, name: str, content: str, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         texts(write(tmp_path / name, content))
+
+
+def test_utf_16_without_its_mark_is_read_with_its_order_of_bytes(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.jsonl", '{"text": "a"}\n'.encode("utf-16-le"))
+    with pytest.raises(ValueError, match=r"utf-16, got .*a\.jsonl \(.*BOM.*encoding='utf-16-le'"):
+        texts(path, encoding="utf-16")
+    assert texts(path, encoding="utf-16-le").sentences == ("a",)
 
 
 def test_a_documents_name_of_half_a_character_is_refused(tmp_path: Path) -> None:

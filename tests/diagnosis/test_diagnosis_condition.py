@@ -38,6 +38,7 @@ def test_a_condition_is_what_python_would_say(text: str, expected: bool) -> None
         ("rankme", "expected one of <"),
         ("rankme < hubs", "a number after rankme <"),
         ("rankme <", "expected a number"),
+        ("rankme < nan", "a number after rankme <"),
         ("(rankme < 3", "a closing bracket"),
         ("rankme < 3 hubs > 1", "the end instead of hubs"),
         ("__import__('os')", "there is no measure __import__|comparisons of measures"),

@@ -85,6 +85,15 @@ def test_a_named_column_of_numbers_is_no_coordinate(tmp_path: Path) -> None:
     assert found.vectors.shape == (4, 2)
 
 
+@pytest.mark.parametrize("name", ["", "Unnamed: 0", "__index_level_0__"])
+def test_the_index_of_a_frame_is_no_coordinate(name: str, tmp_path: Path) -> None:
+    frame = pa.table({name: [7, 8, 9, 10], **{f"x{place}": X[:, place] for place in range(3)}})
+    pyarrow.csv.write_csv(frame, tmp_path / "a.csv")
+    pq.write_table(frame, tmp_path / "a.parquet")
+    for file in ("a.csv", "a.parquet"):
+        assert np.array_equal(read_embeddings(tmp_path / file).vectors, X)
+
+
 def test_a_run_has_its_embeddings_in_its_folder(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="write them first, tammes embed"):
         read_embeddings(tmp_path)
@@ -130,6 +139,15 @@ def test_what_is_no_matrix_names_what_there_is(tmp_path: Path) -> None:
         read_embeddings(tmp_path / "a.npz")
 
 
+def test_two_columns_of_a_name_are_refused(tmp_path: Path) -> None:
+    columns = [pa.array(LABELS), pa.array(list(X)), pa.array(LABELS)]
+    pq.write_table(pa.table(columns, names=["label", "x", "label"]), tmp_path / "a.parquet")
+    with pytest.raises(ValueError, match=r"expected one column 'label' in .*a\.parquet, found 2"):
+        read_embeddings(tmp_path / "a.parquet", columns=["label"])
+    (tmp_path / "a.csv").write_text("a,b,,\n1.5,2,,\n")  # a sheet with empty columns at its end
+    assert read_embeddings(tmp_path / "a.csv").vectors.tolist() == [[1.5, 2]]
+
+
 def test_rows_of_different_length_are_named(tmp_path: Path) -> None:
     pq.write_table(pa.table({"v": [[1.0, 2.0], [1.0]]}), tmp_path / "a.parquet")
     with pytest.raises(ValueError, match="the first has 2 numbers, that of row 1 has 1"):
@@ -152,6 +170,7 @@ def test_rows_of_different_length_are_named(tmp_path: Path) -> None:
         ("a.csv", b"", "expected"),
         ("a.csv", b"\xff\xfe\x00", "UTF-8"),
         ("a.csv", b"a,b\n", "no|none"),
+        ("a.csv", b"a,b,a\n1.5,2,3\n", "expected one column 'a' in .*, found 2: give each another name"),
         ("a.csv", b'v\n"[1, x]"\n', "lists of numbers"),
         ("a.txt", b"1", "expected embeddings in .parquet"),
     ],

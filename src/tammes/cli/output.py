@@ -26,12 +26,15 @@ class Pipe(io.FileIO):
             return super().write(content)
 
 
-def without_reader(stream: TextIO) -> TextIO:
+def without_reader(stream: TextIO | None) -> TextIO:
     """Return a stream to the same place that can be written to when nobody reads it any more.
 
     Args:
-        stream: standard output or standard error; returned as it is unless it goes to a pipe.
+        stream: standard output or standard error; returned as it is unless it goes to a pipe. None if it was
+            closed before the program began, as by `>&-`: what is written is then dropped.
     """
+    if stream is None:
+        return open(os.devnull, "w", encoding="utf-8")
     if not isinstance(stream, io.TextIOWrapper):
         return stream
     try:

@@ -12,8 +12,7 @@ from tammes.cli.conclusion import conclusion
 from tammes.cli.floors import floors
 from tammes.cli.graph_data import NODES
 from tammes.cli.loading import left_out
-from tammes.cli.options.objective import makers
-from tammes.cli.options.train import Train
+from tammes.cli.options.train import Train, objective_place
 from tammes.cli.options.training import TrainingOptions
 from tammes.cli.outcome import write_report
 from tammes.cli.output import check_text
@@ -80,8 +79,8 @@ def main(choice: Train) -> None:
         if not choice.resume:  # a run keeps its precision
             print_advice(precision_hint(config, machine, is_quick=is_quick_in_bfloat16()))
     command = shlex.join(["tammes", "train", *choice.words])
-    words = (word.replace("_", "-") for word in choice.words)
-    name = next((word for word in words if word in makers()), "objective")
+    place = objective_place(choice.words)
+    name = "objective" if place is None else choice.words[place].replace("_", "-")
     # Several processes lock the folder while they train, once they have met; one also while it reports.
     with folder.locked() if machine.launch.count == 1 else nullcontext():
         run = train(config, data, source=choice.source.data, folder=folder, monitor=monitor, machine=machine)

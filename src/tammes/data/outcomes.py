@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -227,7 +228,9 @@ def _table(path: Path) -> tuple[list[str], list[tuple[str, list[str]]]]:
         text = check_file(path).read_text(encoding="utf-8-sig")
     except UnicodeDecodeError:
         raise ValueError(f"{path} is not UTF-8: save it as UTF-8") from None
-    reader = csv.reader(text.splitlines(), delimiter="\t" if path.suffix.lower() == ".tsv" else ",")
+    # str.splitlines would cut at more signs than ends of lines, such as U+2028 within a cell.
+    lines = io.StringIO(text, newline="")
+    reader = csv.reader(lines, delimiter="\t" if path.suffix.lower() == ".tsv" else ",")
     rows = []
     try:
         for cells in reader:

@@ -182,9 +182,13 @@ def _lines(path: Path, encoding: str) -> Iterator[str]:
             for number, line in enumerate(file):
                 line = line.removesuffix("\n")
                 yield line.removeprefix("\ufeff") if number == 0 else line
-    except (UnicodeDecodeError, LookupError):
+    except (UnicodeError, LookupError) as error:
         read_text(path, encoding)  # raises ValueError with the line
-        raise
+        # Without the mark that begins UTF-16, lines cannot be read, though all bytes at once can.
+        raise ValueError(
+            f"expected text in {encoding}, got {path} ({error}); name its order of bytes, for example "
+            "encoding='utf-16-le'"
+        ) from error
 
 
 def _csv(path: Path, columns: Sequence[str], encoding: str, delimiter: str) -> Iterator[Row]:
@@ -192,7 +196,10 @@ def _csv(path: Path, columns: Sequence[str], encoding: str, delimiter: str) -> I
     import pyarrow.csv as arrow_csv
 
     content = read_text(path, encoding)
-    header = next(csv.reader(io.StringIO(content), delimiter=delimiter), [])
+    try:
+        header = next(csv.reader(io.StringIO(content), delimiter=delimiter), [])
+    except csv.Error as error:  # a name as long as a text, or a quote that nothing closes
+        raise ValueError(f"expected a table with a header line in {path}: {error}") from error
     _check_columns(columns, header, path)
     data = content.encode()
     try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import math
 import operator
 import re
 from collections.abc import Callable, Iterable, Mapping
@@ -149,7 +150,9 @@ class _Parser:
         try:
             value = float(number)
         except ValueError:
-            raise self._error(f"a number after {name} {sign}") from None
+            value = math.nan
+        if math.isnan(value):  # nothing is less or more than NaN: the condition would never hold
+            raise self._error(f"a number after {name} {sign}")
         return ((Comparison(name=name, part=part, sign=sign, number=value),),)
 
     def _take(self, token: str) -> bool:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import csv
 import json
+import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -23,6 +25,8 @@ BYTES = 2**24
 """Bytes of a block of comma-separated values."""
 NO_VECTOR = frozenset({"id", "index", "row", "label", "labels", "class", "target", "y", "split", "pair"})
 """Names of numeric columns that are no coordinates."""
+INDEX = re.compile(r"|Unnamed: \d+|__index_level_\d+__")
+"""Names that pandas gives to the numbers of rows in a file, the empty one among them."""
 
 
 def parquet(path: Path, vectors: str | None, beside: Sequence[str] = ()) -> Opened:
@@ -41,6 +45,7 @@ def parquet(path: Path, vectors: str | None, beside: Sequence[str] = ()) -> Open
     except pa.ArrowInvalid as error:
         raise ValueError(f"expected a parquet file at {path}: {error}") from error
     schema = file.schema_arrow
+    _check_columns(path, schema)
     lists = [field.name for field in schema if _is_list(field.type)]
     count = file.metadata.num_rows
     coordinates = _coordinates(schema, beside) if vectors is None and not lists else []
@@ -97,6 +102,7 @@ def comma_separated(path: Path, vectors: str | None, beside: Sequence[str] = ())
     if first is None:
         raise ValueError(f"expected rows in {path}, which has none")
     schema = first.schema
+    _check_columns(path, schema)
     lists = [
         field.name
         for field in schema
@@ -131,6 +137,14 @@ def _has_numbers_alone(path: Path, delimiter: str) -> bool:
     return len(first) > 0 and all(_is_number(cell) for cell in first)
 
 
+def _check_columns(path: Path, schema: pa.Schema) -> None:
+    """Raise ValueError for a name that two columns with values have: neither can be read by it."""
+    times = Counter(field.name for field in schema if not pa.types.is_null(field.type))
+    for name, count in times.items():
+        if count > 1:
+            raise ValueError(f"expected one column {name!r} in {path}, found {count}: give each another name")
+
+
 def _is_number(text: str) -> bool:
     try:
         float(text)
@@ -141,7 +155,8 @@ def _is_number(text: str) -> bool:
 
 def _coordinates(schema: pa.Schema, without: Sequence[str]) -> list[str]:
     """Return the columns of numbers: those of floats or, where there are none, of integers."""
-    fields = [f for f in schema if f.name.lower() not in NO_VECTOR and f.name not in without]
+    no_vector = {f.name for f in schema if f.name.lower() in NO_VECTOR or INDEX.fullmatch(f.name)}
+    fields = [f for f in schema if f.name not in {*no_vector, *without}]
     floats = [f.name for f in fields if pa.types.is_floating(f.type)]
     integers = [f.name for f in fields if pa.types.is_integer(f.type)]
     # Coordinates of a table may be written without a point where they are whole.

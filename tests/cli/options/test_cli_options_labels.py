@@ -15,6 +15,7 @@ from tammes.cli.options.labels import read_labels
         ("a.csv", "name, label\r\n1, a \r\n\r\n2,b\r\n", None, ["a", "b"]),
         ("a.csv", "\ufeffname,label\n1,a\n", None, ["a"]),
         ("a.csv", 'label,text\n"a, b","two\nlines"\nc,d\n', None, ["a, b", "c"]),
+        ("a.csv", "text,label\none\u2028line\x85,a\rtwo,b\n", None, ["a", "b"]),
         ("a.csv", "class,label\nx,a\n", "class", ["x"]),
         ("a.csv", "class\nx\ny\n", "class", ["x", "y"]),
         ("a.tsv", "name\tlabel\n1,5\ta\n", None, ["a"]),

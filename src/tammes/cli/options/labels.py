@@ -1,6 +1,7 @@
 """Labels from a file, for a measured class distribution."""
 
 import csv
+import io
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -71,7 +72,9 @@ def read_labels(path: Path, *, column: str | None = None) -> list[str]:
 
 def _rows(path: Path) -> Iterator[tuple[int, list[str]]]:
     """Yield the cells of each row that is not empty, with the number of the line it ends on."""
-    reader = csv.reader(_text(path).splitlines(), delimiter="\t" if path.suffix.lower() == ".tsv" else ",")
+    # str.splitlines would cut at more signs than ends of lines, such as U+2028 within a cell.
+    lines = io.StringIO(_text(path), newline="")
+    reader = csv.reader(lines, delimiter="\t" if path.suffix.lower() == ".tsv" else ",")
     try:
         for row in reader:
             cells = [cell.strip() for cell in row]

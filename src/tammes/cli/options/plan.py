@@ -52,11 +52,12 @@ class Plan:
     def __post_init__(self) -> None:
         for name in ("rows", "batch", "dim", "devices", "epochs"):
             check_integer(f"--{name}", getattr(self, name))
-        for name in ("batch", "dim", "devices"):
             check_number(f"--{name}", getattr(self, name), maximum=_MOST)
         for name in ("rate", "bandwidth", "throughput"):
             if getattr(self, name) is not None:
                 check_number(f"--{name}", getattr(self, name), above=0)
+                # Beyond these times are infinite, which JSON cannot say.
+                check_number(f"--{name}", getattr(self, name), minimum=1 / _MOST, maximum=_MOST)
 
 
 def parse(words: Sequence[str]) -> Plan:

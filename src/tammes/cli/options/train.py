@@ -108,8 +108,9 @@ FEW_NEED = frozenset({"overwrite", "compile", "patience", "checkpoint_every", "m
 def parse(words: Sequence[str]) -> Train:
     """Return what the words after `tammes train` choose."""
     words = resumed(words)
-    if QUICK_THOUGHTS in words:  # it decides more than the objective, wherever it stands
-        words = [QUICK_THOUGHTS, *(word for word in words if word != QUICK_THOUGHTS)]
+    place = objective_place(words)
+    if place is not None and words[place] == QUICK_THOUGHTS:  # it decides more, wherever it stands
+        words = [QUICK_THOUGHTS, *words[:place], *words[place + 1 :]]
     if words and not words[0].startswith("-"):
         name = words[0].replace("_", "-")
         check_word("objective", name, makers())
@@ -117,6 +118,21 @@ def parse(words: Sequence[str]) -> Train:
     else:  # the objective comes later, or nothing but help is wanted
         choice = options().parse("train", words)
     return replace(choice, words=tuple(words))
+
+
+def objective_place(words: Sequence[str]) -> int | None:
+    """Return the place of the word that names the objective; None if no word does.
+
+    The value of an option, such as a folder, may be the same word.
+
+    Example:
+        >>> objective_place(["--out", "dcl", "simclr", "--data", "digits"])
+        2
+    """
+    named = [place for place, word in enumerate(words) if word.replace("_", "-") in makers()]
+    before = {place: words[place - 1] if place else "" for place in named}
+    free = [place for place in named if not before[place].startswith("--") or "=" in before[place]]
+    return next(iter([*free, *named]), None)
 
 
 def options(maker: Callable[..., Objective] | None = None) -> Options:
@@ -172,15 +188,18 @@ def changed(words: Sequence[str], added: Sequence[str], dropped: Sequence[str] =
         ['simclr', 'encoder:convnet', '--epochs', '9', '--resume']
         >>> changed(["simclr", "--batch_size=8", "encoder:convnet"], ["--batch-size", "9"])
         ['simclr', 'encoder:convnet', '--batch-size', '9']
+        >>> changed(["simclr", "--batch-size", "8", "encoder:convnet"], ["--batch_size=9"])
+        ['simclr', 'encoder:convnet', '--batch_size=9']
     """
     result = [word for word in words if word not in dropped]
-    for at, flag in enumerate(added):
-        if not flag.startswith("--"):
+    for at, word in enumerate(added):
+        if not word.startswith("--"):
             continue
-        values = list(takewhile(lambda word: not word.startswith("--"), added[at + 1 :]))
+        flag, assigned, _ = word.partition("=")
+        values = [] if assigned else list(takewhile(lambda word: not word.startswith("--"), added[at + 1 :]))
         names = [word.partition("=")[0].replace("_", "-") for word in result]
-        for place in reversed([place for place, name in enumerate(names) if name == flag]):
-            more = 0 if "=" in result[place] else len(values)
+        for place in reversed([place for place, name in enumerate(names) if name == flag.replace("_", "-")]):
+            more = 0 if "=" in result[place] else 1 if assigned else len(values)
             del result[place : place + 1 + more]
     return [*result, *added]
 
@@ -227,7 +246,8 @@ def _fetched(address: str, words: Sequence[str]) -> Path:
             f"{address} into a folder first, then resume that folder"
         )
     copy = FolderCopy(address)
-    given = dict(pairwise(words)).get("--out")
+    parts = [part for word in words for part in (word.split("=", 1) if word.startswith("--out=") else [word])]
+    given = dict(pairwise(parts)).get("--out")
     path = Path(given or Path("runs") / address.rstrip("/").rpartition("/")[2]).resolve()
     copy.fetch(path)
     return path
