@@ -53,6 +53,14 @@ def test_the_order_of_words_matters(config: GRUConfig | TextTransformerConfig | 
     assert float((forward - backward).detach().abs().max()) > 1e-3
 
 
+@pytest.mark.parametrize("config", CONFIGS, ids=repr)
+def test_a_sentence_without_tokens_is_refused(
+    config: GRUConfig | TextTransformerConfig | TwoTowersConfig,
+) -> None:
+    with pytest.raises(ValueError, match="at least one token in each sentence, got none in row 1"):
+        built(config)(sentences((3, 0, 2)))
+
+
 @pytest.mark.parametrize("bidirectional", [False, True])
 def test_the_final_state_is_torchs(bidirectional: bool) -> None:
     encoder, tokens = built(GRUConfig(width=5, embedding=4, bidirectional=bidirectional)), sentences()

@@ -70,7 +70,11 @@ class SentenceEncoder(Encoder):
         self.features = sum(network.features for network in networks)
 
     def forward(self, tokens: Tokens) -> Float[Tensor, "batch features"]:
-        """Return the features of sentences."""
+        """Return the features of sentences.
+
+        Raises:
+            ValueError: a sentence without tokens, whose mean would be no number.
+        """
         return self._features(tokens, self.networks)
 
     def of_tower(self, tokens: Tokens, tower: int) -> Float[Tensor, "batch d"]:
@@ -79,6 +83,8 @@ class SentenceEncoder(Encoder):
 
     def _features(self, tokens: Tokens, networks: Iterable[nn.Module]) -> Tensor:
         tokens = tokens.cut(self.max_length)
+        if len(empty := (tokens.lengths == 0).nonzero()):
+            raise ValueError(f"expected at least one token in each sentence, got none in row {int(empty[0])}")
         if self.training and self.dropout:  # drawn for each token
             embedded = dropout(self.words(tokens.ids), self.dropout)
             rows = torch.arange(len(tokens.ids), device=tokens.ids.device)
