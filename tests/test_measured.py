@@ -186,7 +186,6 @@ STUDIES = (
     ("negatives_images.md", "| temperature | SimCLR, readout", "negatives-images-cifar-100"),
     ("negatives_images.md", "| classes | SimCLR, readout", "negatives-images-cifar-100"),
     ("negatives_images.md", "| beta | views, readout", "negatives-images-cifar-100"),
-    ("negatives_images.md", "| the thesis | here", "negatives-images-cifar-100"),
     ("papers.md", "| trained against | loss", "transport-degeneracy"),
     ("papers.md", "| | MR | CR", "sentences-quick-thoughts"),
     ("spectral_experiments.md", "| | low | high", "spectral-filters"),
