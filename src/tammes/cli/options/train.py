@@ -188,18 +188,17 @@ def changed(words: Sequence[str], added: Sequence[str], dropped: Sequence[str] =
         ['simclr', 'encoder:convnet', '--epochs', '9', '--resume']
         >>> changed(["simclr", "--batch_size=8", "encoder:convnet"], ["--batch-size", "9"])
         ['simclr', 'encoder:convnet', '--batch-size', '9']
-        >>> changed(["simclr", "--batch-size", "8", "encoder:convnet"], ["--batch_size=9"])
-        ['simclr', 'encoder:convnet', '--batch_size=9']
+        >>> changed(["simclr", "--batch-size", "8", "encoder:convnet"], ["--batch_size", "9"])
+        ['simclr', 'encoder:convnet', '--batch_size', '9']
     """
     result = [word for word in words if word not in dropped]
-    for at, word in enumerate(added):
-        if not word.startswith("--"):
+    for at, flag in enumerate(added):
+        if not flag.startswith("--"):
             continue
-        flag, assigned, _ = word.partition("=")
-        values = [] if assigned else list(takewhile(lambda word: not word.startswith("--"), added[at + 1 :]))
+        values = list(takewhile(lambda word: not word.startswith("--"), added[at + 1 :]))
         names = [word.partition("=")[0].replace("_", "-") for word in result]
         for place in reversed([place for place, name in enumerate(names) if name == flag.replace("_", "-")]):
-            more = 0 if "=" in result[place] else 1 if assigned else len(values)
+            more = 0 if "=" in result[place] else len(values)
             del result[place : place + 1 + more]
     return [*result, *added]
 
@@ -218,10 +217,12 @@ def resumed(arguments: Sequence[str]) -> list[str]:
         return list(arguments)
     from tammes.training import RunFolder  # with lightning, which is needed by now
 
+    # Name and value of an option as two words, which may also be given as --name=value.
+    given = [part for word in arguments[2:] for part in (word.split("=", 1) if word[:2] == "--" else [word])]
     if "://" in arguments[1]:
-        path = _fetched(arguments[1], arguments[2:])
+        path = _fetched(arguments[1], given)
         command = Command.load(RunFolder(path=path).command_file)
-        return changed(command.words, [*arguments[2:], "--resume", "--out", str(path)], ("--overwrite",))
+        return changed(command.words, [*given, "--resume", "--out", str(path)], ("--overwrite",))
     path = Path(arguments[1]).resolve()
     if not RunFolder(path=path).config.exists():
         raise ValueError(f"there is no run to resume in {arguments[1]} (no config.yaml)")
@@ -233,7 +234,7 @@ def resumed(arguments: Sequence[str]) -> list[str]:
             f"the run was started in {command.folder}, which its paths are relative to, and which cannot be "
             f"entered ({error.strerror}): repeat the command that started the run and add --resume"
         ) from error
-    return changed(command.words, [*arguments[2:], "--resume", "--out", str(path)], ("--overwrite",))
+    return changed(command.words, [*given, "--resume", "--out", str(path)], ("--overwrite",))
 
 
 def _fetched(address: str, words: Sequence[str]) -> Path:
@@ -246,8 +247,7 @@ def _fetched(address: str, words: Sequence[str]) -> Path:
             f"{address} into a folder first, then resume that folder"
         )
     copy = FolderCopy(address)
-    parts = [part for word in words for part in (word.split("=", 1) if word.startswith("--out=") else [word])]
-    given = dict(pairwise(parts)).get("--out")
+    given = dict(pairwise(words)).get("--out")
     path = Path(given or Path("runs") / address.rstrip("/").rpartition("/")[2]).resolve()
     copy.fetch(path)
     return path
