@@ -457,10 +457,12 @@ def _reduces_once(rank: int, store: str) -> None:
     calls = []
 
     def reduce(state: None, bucket: dist.GradBucket) -> torch.futures.Future[Tensor]:
+        # At once: a callback would belong to a thread of the group, which aborts a program that ends first.
         calls.append(bucket.index())
-        return (
-            dist.all_reduce(bucket.buffer().div_(2), async_op=True).get_future().then(lambda f: f.value()[0])
-        )
+        dist.all_reduce(bucket.buffer().div_(2))
+        reduced: torch.futures.Future[Tensor] = torch.futures.Future()
+        reduced.set_result(bucket.buffer())
+        return reduced
 
     parallel.register_comm_hook(None, reduce)
     for _ in range(2):

@@ -217,9 +217,9 @@ def reductions(folder: Path) -> list[int]:
     counts, average = [], strategy.average_gradients
     for chunk in (None, 1):
         calls: list[int] = []
-        strategy.average_gradients = lambda maxima, bucket, calls=calls: (
+        strategy.average_gradients = lambda averaging, bucket, calls=calls: (
             calls.append(1),
-            average(maxima, bucket),
+            average(averaging, bucket),
         )[1]
         try:
             train_in(None, replace(CONFIG, objective=HCL, chunk=chunk, epochs=1))

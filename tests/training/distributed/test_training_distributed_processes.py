@@ -10,12 +10,15 @@ import process_cases as cases
 import process_runner
 import pytest
 import torch
+import torch.distributed as dist
 from torch import Tensor, nn
+from torch.nn.parallel import DistributedDataParallel
 
 from tammes.cli.main import main
 from tammes.data import shards
 from tammes.positives import Photographs
 from tammes.training import Machine, RunFolder, load_run, train
+from tammes.training.distributed.strategy import Averaging, GradientMaxima, average_gradients
 from tammes.training.sampler import Shard
 from tiny import write_images
 
@@ -246,3 +249,27 @@ def test_a_run_on_shards_resumes_with_as_many_processes(folder: Path, both: list
     )
     with pytest.raises(ValueError, match=said):
         train(config, images, folder=resumed, machine=Machine(accelerator="cpu"))
+
+
+def test_buckets_are_averaged_without_a_callback_on_the_threads_of_the_group(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Such a callback aborts a program that ends before the threads have let go of it."""
+    monkeypatch.setattr(torch._C.Future, "then", lambda *_: pytest.fail("a callback"))
+    model, local_maxima = nn.Sequential(*(nn.Linear(200, 200) for _ in range(4))), GradientMaxima()
+    rows = torch.randn(5, 200, generator=torch.Generator().manual_seed(0))
+    model(rows).square().sum().backward()
+    expected = [parameter.grad.clone() for parameter in model.parameters() if parameter.grad is not None]
+    dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+    try:
+        parallel = DistributedDataParallel(model, bucket_cap_mb=0.2)
+        parallel.register_comm_hook(Averaging(local_maxima), average_gradients)
+        for _ in range(3):
+            model.zero_grad()
+            parallel(rows).square().sum().backward()
+            torch.testing.assert_close([each.grad for each in model.parameters()], expected)
+    finally:
+        dist.destroy_process_group()
+    assert len(local_maxima) > 1, "several buckets"
+    largest = max(float(gradient.abs().max()) for gradient in expected)
+    assert max(map(float, local_maxima.values())) == pytest.approx(largest)

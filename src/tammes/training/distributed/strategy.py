@@ -1,5 +1,6 @@
 """Data-parallel training for lightning's Trainer, with failures that all processes share."""
 
+from dataclasses import dataclass, field
 from typing import Any
 
 import torch
@@ -35,7 +36,7 @@ class LaunchedDDPStrategy(DDPStrategy):
     def configure_ddp(self) -> None:
         super().configure_ddp()
         assert isinstance(self.model, DistributedDataParallel)
-        self.model.register_comm_hook(self.local_maxima, average_gradients)
+        self.model.register_comm_hook(Averaging(self.local_maxima), average_gradients)
 
     @override
     def teardown(self) -> None:
@@ -54,12 +55,44 @@ class LaunchedDDPStrategy(DDPStrategy):
         )
 
 
+@dataclass
+class Averaging:
+    """Averages of one step's gradients that are under way.
+
+    Attributes:
+        local_maxima: the strategy's.
+        unfinished: for each bucket, what waits for its sum, its gradients and the future given to DDP.
+    """
+
+    local_maxima: GradientMaxima
+    unfinished: list[tuple[dist.Work, Tensor, torch.futures.Future[Tensor]]] = field(default_factory=list)
+
+
 def average_gradients(
-    local_maxima: GradientMaxima,
+    averaging: Averaging,
     bucket: dist.GradBucket,  # type: ignore[name-defined]
 ) -> torch.futures.Future[Tensor]:
-    """Average a bucket of gradients as DDP does, and note this process's largest entry first."""
-    local_maxima[bucket.index()] = torch.linalg.vector_norm(bucket.buffer(), ord=torch.inf)
+    """Average a bucket of gradients as DDP does, and note this process's largest entry first.
+
+    Buckets are summed beside the backward pass, and the last one waits for all. DDP's own hook has a callback
+    in Python instead, which Gloo's threads call and let go of: a program that ends before they did is aborted
+    ("terminate called without an active exception"). NCCL calls it at once, in the thread that asks.
+    """
+    gradients = bucket.buffer()
+    averaging.local_maxima[bucket.index()] = torch.linalg.vector_norm(gradients, ord=torch.inf)
     world = dist.group.WORLD
     assert world is not None
-    return allreduce_hook(world, bucket)
+    if gradients.is_cuda:
+        return allreduce_hook(world, bucket)
+    if bucket.index() == 0:
+        averaging.unfinished.clear()
+    work = dist.all_reduce(gradients.div_(world.size()), async_op=True)
+    assert work is not None
+    average: torch.futures.Future[Tensor] = torch.futures.Future()
+    averaging.unfinished.append((work, gradients, average))
+    if bucket.is_last():
+        for work, summed, future in averaging.unfinished:
+            work.wait()
+            future.set_result(summed)
+        averaging.unfinished.clear()
+    return average
