@@ -48,6 +48,15 @@ def test_a_run_draws_the_same_alone_and_in_company(kernel: SphericalKernel) -> N
     assert not torch.equal(together[0], other)
 
 
+@pytest.mark.equal_bits
+def test_a_run_that_needs_few_proposals_does_not_wait_for_the_others() -> None:
+    kernel = MisesFisher(concentration=5.0)
+    seeds = tuple(range(64))
+    together = kernel(north(12, 4, runs=64), Streams.of(seeds, "test"))  # some reject all of their first ones
+    alone = [kernel(north(12, 4), Streams.of((seed,), "test"))[0] for seed in seeds]
+    assert torch.equal(together, torch.stack(alone))
+
+
 @pytest.mark.parametrize("d", [2, 3, 8, 64])
 @pytest.mark.parametrize("kappa", [0.0, 0.5, 4.0, 100.0, 1e6])
 def test_the_mean_resultant_length_is_that_of_theory(d: int, kappa: float) -> None:

@@ -72,17 +72,20 @@ class MisesFisher(SphericalKernel):
         heights = streams.normal(n)
         waiting = torch.ones_like(heights, dtype=torch.bool)
         while bool(waiting.any()):
+            # A run that has all of its heights draws no more, as it would alone.
+            runs = waiting.any(dim=1).nonzero().flatten()
+            some = replace(streams, generators=tuple(streams.generators[run] for run in runs.tolist()))
             # One coordinate t of a uniform unit vector in R^(m+1) has (1 + t)/2 ~ Beta(m/2, m/2).
-            coordinate = normalize(streams.normal(n, _PROPOSALS, m + 1), dim=-1)[..., 0]
+            coordinate = normalize(some.normal(n, _PROPOSALS, m + 1), dim=-1)[..., 0]
             beta = (1 + coordinate) / 2
             v = 2 * b * beta / (1 - (1 - b) * beta)
             # kappa w + m log(1 - x0 w) - c, c the same at w = x0.
             gain = kappa * (h - v) + m * torch.log((1 + x * (v / h)) / (1 + x))
-            accepted = gain >= streams.uniform(n, _PROPOSALS).log()
+            accepted = gain >= some.uniform(n, _PROPOSALS).log()
             first = accepted.to(torch.uint8).argmax(dim=-1, keepdim=True)
-            found = waiting & accepted.any(dim=-1)
-            heights = torch.where(found, 1 - v.gather(-1, first).squeeze(-1), heights)
-            waiting = waiting & ~found
+            found = waiting[runs] & accepted.any(dim=-1)
+            heights[runs] = torch.where(found, 1 - v.gather(-1, first).squeeze(-1), heights[runs])
+            waiting[runs] &= ~found
         return heights
 
 
