@@ -73,7 +73,7 @@ def test_measures_refuse_what_does_not_belong_together() -> None:
 def test_training_identifies_uniform_latents_as_theory_says() -> None:
     """Without classes, von Mises-Fisher positives on the sphere: h becomes orthogonal.
 
-    At the temperature of the positives, 0.1, training stays in a folded map instead (R^2 near 2/3).
+    At the temperature of the positives, 0.1, many seeds stay in a folded map (R^2 near 2/3; docs/latent.md).
     """
     lab = Laboratory(
         model=replace(MODEL, uninformative=0, classes=None, mixing=Mixing(observed=12, depth=1)),
