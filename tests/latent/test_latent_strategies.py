@@ -284,6 +284,8 @@ def test_settings_out_of_range_are_refused() -> None:
         ObservationNoise(scale=-1)
     with pytest.raises(ValueError, match=r"Adversarial.radius must be a finite number above 0, got 0"):
         Adversarial(proposal=ObservationNoise(scale=0.1), radius=0)
+    with pytest.raises(ValueError, match=r"radius must be a finite number above 0, got 0"):
+        algorithm_2.active(radius=0)
     with pytest.raises(ValueError, match=r"Strategy.positives must be a PositiveSampler, got 'active'"):
         Strategy(positives="active")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match=r"Laboratory.pairs must be an integer of at least 2, got 1"):

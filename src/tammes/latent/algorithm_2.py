@@ -7,6 +7,7 @@ Source: Weber and Bachman (2022), Alg. 2 and sec. E.
 
 from __future__ import annotations
 
+from tammes.checks import check_number
 from tammes.latent.kernel import GaussianNoise, UniformOnSphere
 from tammes.latent.positive_samplers import ClassPreserving, LatentPerturbation
 from tammes.latent.strategy import Strategy
@@ -17,8 +18,8 @@ def baseline(*, scale: float = 0.3, radius: float = 1.0) -> Strategy:
 
     Args:
         scale: standard deviation of the noise on each latent before its projection to the sphere, at least 0.
-        radius: radius of the uninformative sphere in the input of g, the model's `uninformative_scale`: noise
-            of a given size turns latents on a larger sphere less.
+        radius: radius of the uninformative sphere in the input of g, above 0, the model's
+            `uninformative_scale`: noise of a given size turns latents on a larger sphere less.
 
     Example:
         >>> baseline().positives.uninformative
@@ -39,6 +40,7 @@ def active(*, informative: float = 0.3, uninformative: float = 0.9, radius: floa
         >>> active().positives.uninformative
         GaussianNoise(scale=0.9)
     """
+    check_number("radius", radius, above=0)
     return Strategy(
         positives=LatentPerturbation(
             informative=GaussianNoise(scale=informative),
