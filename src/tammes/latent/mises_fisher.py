@@ -15,12 +15,10 @@ from typing_extensions import override
 from tammes.checks import check_number
 from tammes.latent.kernel import SphericalKernel, check_dimension
 from tammes.latent.streams import Streams
+from tammes.theory.partition import SERIES, UNDERFLOW
 
 _PROPOSALS = 4
 """Proposals for each center at a time; at least two thirds of them are accepted."""
-
-_UNDERFLOW = 1e-280
-"""Bessel functions smaller than this have lost digits, or all of them."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,8 +97,7 @@ def mean_resultant_length(dim: int, concentration: float) -> float:
         concentration: kappa, at least 0.
 
     Raises:
-        ValueError: a dimension below 2, a negative concentration, or both so large (thousands) that the
-            quotient leaves the range of a float.
+        ValueError: a dimension below 2, or a concentration that is negative or not finite.
 
     Source: Mardia and Jupp (2000), eq. 9.3.7.
 
@@ -111,11 +108,15 @@ def mean_resultant_length(dim: int, concentration: float) -> float:
     half = check_dimension("dim", dim) / 2
     kappa = MisesFisher(concentration=concentration).concentration
     above, below = float(ive(half, kappa)), float(ive(half - 1, kappa))
-    if above > _UNDERFLOW:
+    if above > UNDERFLOW:
         return above / below
-    # The same quotient by I_v(x) = (x/2)^v / Gamma(v + 1) 0F1(v + 1; x^2/4): the factors in front, which
-    # underflow, cancel.
-    length = kappa / dim * float(hyp0f1(half + 1, kappa**2 / 4)) / float(hyp0f1(half, kappa**2 / 4))
-    if not math.isfinite(length):
-        raise ValueError(f"a concentration of {kappa:g} in {dim} dimensions is beyond what a float can hold")
-    return length
+    if kappa / half * kappa < SERIES:
+        # The same quotient by I_v(x) = (x/2)^v / Gamma(v + 1) 0F1(v + 1; x^2/4): the factors in front, which
+        # underflow, cancel.
+        return kappa / dim * float(hyp0f1(half + 1, kappa**2 / 4)) / float(hyp0f1(half, kappa**2 / 4))
+    # The derivative of log I_v(x) - v log x by Debye's expansion, whose error falls like 1 / s^3: here one of
+    # both numbers is in the hundreds at least.
+    order = half - 1
+    s = math.hypot(order, kappa)
+    share, by = kappa / s, 1 / s
+    return kappa / (order + s) - share * by / 2 + share * (5 * (order / s) ** 2 - 1) / 8 * by * by

@@ -10,7 +10,7 @@ from tammes.theory.cap import (
     sphere_area,
 )
 from tammes.theory.class_distribution import ClassDistribution
-from tammes.theory.class_terms import ClassTerms, class_terms, log_partition
+from tammes.theory.class_terms import ClassTerms, class_terms
 from tammes.theory.classification_bound import ClassificationBound
 from tammes.theory.collision import collision_probability, coverage, negatives_until_collision
 from tammes.theory.coupon import expected_draws, expected_draws_bound, harmonic_number
@@ -58,6 +58,7 @@ from tammes.theory.hard_limit import (
 from tammes.theory.hard_sampling import HardSample, acceptance_rate, sample_hard
 from tammes.theory.margin import margin_loss, margin_risk, margins
 from tammes.theory.packing import Optimum, Packing, fejes_toth_bound, optimum, pack, simplex_is_optimal
+from tammes.theory.partition import log_partition
 from tammes.theory.population import Population
 from tammes.theory.recommendation import Recommendation, Regime
 from tammes.theory.refined import (

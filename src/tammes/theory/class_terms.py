@@ -1,11 +1,9 @@
-"""Alignment and uniformity class by class, and the cross entropy of latents that they add up to."""
+"""Alignment and uniformity class by class."""
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
 
-from tammes.checks import check_integer, check_number
 from tammes.theory.population import Population
 
 
@@ -66,46 +64,3 @@ def class_terms(population: Population) -> ClassTerms:
         split=float((rho * within + (1 - rho) * between).mean()),
         means=rho * own + (1 - rho) * other,
     )
-
-
-def log_partition(dimension: int, concentration: float) -> float:
-    """Return the logarithm of the partition function of the von Mises-Fisher distribution.
-
-        log C_p  =  log of the integral of e^{kappa z . w} over unit vectors w in R^k
-
-    With a positive z+ of this distribution, kappa = 1/tau, and an encoder h onto the sphere, the cross
-    entropy of the positive under what the encoder recovers is
-
-        E H(p(.|z), q_h(.|z))  =  L_align + L_uni + log A_k ,        A_k the area of the sphere,
-
-    which h = z reaches with the entropy of p: log C_p - kappa E z . z+. Differs: Corollary A.2 has log |C|,
-    the number of classes, where an integral over latents becomes a mean over uniform ones. That factor is
-    the area, `sphere_area`.
-
-    Args:
-        dimension: dimension k of the space, at least 2.
-        concentration: kappa, at least 0.
-
-    Raises:
-        ValueError: a number out of its range.
-
-    Source: Weber and Bachman (2022), A.2 and Corollary A.2.
-
-    Example:
-        >>> round(log_partition(3, 0.0) - math.log(4 * math.pi), 12)
-        0.0
-        >>> round(log_partition(3, 2.0) - math.log(4 * math.pi * math.sinh(2) / 2), 12)
-        0.0
-    """
-    check_integer("dimension", dimension, minimum=2)
-    check_number("concentration", concentration, minimum=0)
-    from scipy.special import hyp0f1, ive
-
-    half = dimension / 2
-    log_area = math.log(2) + half * math.log(math.pi) - math.lgamma(half)
-    scaled = float(ive(half - 1, concentration))
-    if concentration < 1 or scaled == 0:
-        # The mean of e^{kappa w_1}, a hypergeometric series; Bessel's function vanishes with kappa.
-        return log_area + math.log(float(hyp0f1(half, concentration**2 / 4)))
-    power = half * math.log(2 * math.pi) - (half - 1) * math.log(concentration)
-    return power + math.log(scaled) + concentration

@@ -14,6 +14,7 @@ import numpy as np
 from jaxtyping import Float
 
 from tammes.checks import check_indices, check_integer, check_number
+from tammes.theory.partition import log_mean_exponential
 
 Latents = Float[np.ndarray, "n features d"]
 """Values of the features of n points, each a unit vector."""
@@ -111,15 +112,7 @@ def uniform_minimum(dim: int, temperature: float) -> float:
     """
     check_integer("dim", dim, minimum=2)
     check_number("temperature", temperature, above=0)
-    order, slope = dim / 2 - 1, 1 / temperature
-    # ive is I without its factor e^slope, which would overflow.
-    from scipy.special import gammaln, hyp0f1, ive  # imported late, so that `tammes theory` starts quickly
-
-    scaled = float(ive(order, slope))
-    if scaled == 0:  # in many dimensions it underflows; this is the same as a hypergeometric series
-        return math.log(float(hyp0f1(dim / 2, slope**2 / 4)))
-    bessel = math.log(scaled) + slope
-    return float(gammaln(dim / 2)) + order * math.log(2 / slope) + bessel
+    return log_mean_exponential(dim, 1 / temperature)
 
 
 def limit_of_infonce(
