@@ -106,6 +106,21 @@ def test_theorem_2_at_other_temperatures(temperature: float) -> None:
     assert error.of_draws[0] < bound.by_variance
 
 
+def test_low_temperatures_give_numbers_or_say_that_no_float_holds_them() -> None:
+    bound = DebiasingBound(negatives=10, positives=5, class_prior=0.25, temperature=0.002)
+    assert bound.by_variance == bound.by_tails == math.inf
+    generator = np.random.default_rng(0)
+    error = debiasing_error(
+        population(temperature=0.003), negatives=10, positives=5, draws=100, generator=generator
+    )
+    assert math.isfinite(error.of_draws[0])
+    too_low = population(temperature=0.002)
+    with pytest.raises(ValueError, match=r"temperature must be .* at least 0.003, got 0.002: no float"):
+        debiasing_error(too_low, negatives=10, positives=5, draws=100, generator=generator)
+    with pytest.raises(ValueError, match=r"temperature must be .* at least 0.003, got 0.002: no float"):
+        one_positive(too_low, beta=1.0)
+
+
 def test_a_draw_errs_like_the_root_and_the_loss_like_the_inverse_of_n() -> None:
     """The theorem's rate is that of single draws; their mean has no first order."""
     them = population(spread=1.0)

@@ -6,7 +6,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from tammes.checks import check_integer, check_number
+from tammes.theory.cap import LARGEST
 from tammes.theory.population import Estimated, Population, mean_and_error
+
+LOWEST = 0.003
+"""Lowest temperature t whose e^{2/t} is a float, with room for factors."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,12 +66,17 @@ class DebiasingBound:
     @property
     def by_tails(self) -> float:
         """Bound that the printed proof gives, with Hoeffding's inequality as it is."""
-        return math.expm1(2 / self.temperature) * math.sqrt(2 * math.pi) * self._rate
+        return self._range * math.sqrt(2 * math.pi) * self._rate
 
     @property
     def by_variance(self) -> float:
         """Smallest of the three: from the standard deviation of e^{l} alone."""
-        return math.expm1(2 / self.temperature) / 2 * self._rate
+        return self._range / 2 * self._rate
+
+    @property
+    def _range(self) -> float:
+        """Range of e^l over its smallest value; infinite where no float holds it."""
+        return math.expm1(2 / self.temperature) if 2 / self.temperature < LARGEST else math.inf
 
     @property
     def _rate(self) -> float:
@@ -105,6 +114,9 @@ def debiasing_error(
         draws: number of independent anchors, at least 2.
         generator: source of the randomness.
 
+    Raises:
+        ValueError: a number out of its range, or a temperature below 0.003, where no float holds e^{2/t}.
+
     Source: Robinson (2023), eq. 3.7, 3.8 and Theorem 2.
 
     Example:
@@ -115,14 +127,16 @@ def debiasing_error(
         True
     """
     check_integer("positives", positives)
-    prior, exponentials = population.class_prior, np.exp(population.logits)
+    # Divided by e^{1/t}, the largest of them, which changes no difference of logarithms.
+    largest = _largest(population)
+    prior, exponentials = population.class_prior, np.exp(population.logits - largest)
     x, positive = population.pairs(draws, generator)
     u = generator.integers(len(population.labels), size=(draws, check_integer("negatives", negatives)))
     v = population.drawn(population.same, x, positives, generator)
     found = exponentials[x[:, None], u].mean(axis=1) - prior * exponentials[x[:, None], v].mean(axis=1)
     raw = found / (1 - prior)
-    floor = math.exp(-1 / population.temperature)
-    true = np.exp(population.log_mean(population.logits, ~population.same))[x]
+    floor = math.exp(-2 * largest)
+    true = np.exp(population.log_mean(population.logits, ~population.same) - largest)[x]
     to_positive = exponentials[x, positive]
     limit = to_positive + negatives * true
     difference = np.log((to_positive + negatives * np.maximum(raw, floor)) / limit)
@@ -243,6 +257,9 @@ def one_positive(population: Population, *, beta: float) -> OnePositive:
         population: the embeddings.
         beta: concentration of the hard positives, at least 0; it multiplies the logit.
 
+    Raises:
+        ValueError: a negative beta, or a temperature below 0.003, where no float holds e^{2/t}.
+
     Source: Robinson (2023), Lemma 7, without constants. Differs: a shorter proof. No logit is above 1/t, so
     the variance is at most E (e^{1/t} - e^{l})^2, and e^{l} has slopes of at most e^{1/t}. The text bounds
     differences of two draws, where it has e^{1/t^4} for e^{2/t^2}.
@@ -253,6 +270,7 @@ def one_positive(population: Population, *, beta: float) -> OnePositive:
         0.0
     """
     check_number("beta", beta, minimum=0)
+    _largest(population)
     t, same = population.temperature, population.same
     weights = np.where(same, np.exp(beta * (population.logits - 1 / t)), 0)
     weights /= weights.sum(axis=1, keepdims=True)
@@ -263,3 +281,9 @@ def one_positive(population: Population, *, beta: float) -> OnePositive:
     distances = np.maximum(2 - 2 * t * population.logits, 0)
     bound = (math.exp(1 / t) / t) ** 2 * ratio * float(distances[same].mean())
     return OnePositive(variance=variance, bound=bound)
+
+
+def _largest(population: Population) -> float:
+    """Return the largest logit 1/t, or raise ValueError for a lower temperature than `LOWEST`."""
+    reason = "no float holds e^(2/t) of lower ones"
+    return 1 / check_number("temperature", population.temperature, minimum=LOWEST, reason=reason)
