@@ -23,6 +23,7 @@ def test_labels_are_counted_whatever_they_are() -> None:
     assert ClassDistribution.of_labels([3, 3, 1]).smallest == 1 / 3
     for labels in (torch.tensor([3, 3, 1]), np.array([3, 3, 1])):
         assert ClassDistribution.of_labels(labels) == ClassDistribution.of_labels([3, 3, 1])
+        assert ClassDistribution.of_counts(labels) == ClassDistribution.of_counts([3, 3, 1])
 
 
 def test_many_classes_cost_nothing() -> None:

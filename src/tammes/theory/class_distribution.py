@@ -4,6 +4,7 @@ import math
 from collections import Counter
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -70,7 +71,7 @@ class ClassDistribution:
             >>> ClassDistribution.of_counts([2, 4, 2])
             ClassDistribution(probabilities=(0.5, 0.25), repeats=(1, 2))
         """
-        sizes = Counter(counts)
+        sizes = Counter(_plain(counts))
         for size in sizes:
             check_integer("the number of examples of a class", size)
         total = sum(size * repeat for size, repeat in sizes.items())
@@ -88,8 +89,7 @@ class ClassDistribution:
             >>> ClassDistribution.of_labels(["cat", "dog", "cat", "cow"]).largest
             0.5
         """
-        # The entries of a tensor are tensors, which are never equal as keys: each would be a class.
-        return cls.of_counts(Counter(labels.tolist() if hasattr(labels, "tolist") else labels).values())
+        return cls.of_counts(Counter(_plain(labels)).values())
 
     @property
     def number(self) -> int:
@@ -140,3 +140,8 @@ class ClassDistribution:
     @property
     def _repeats(self) -> tuple[int, ...]:
         return self.repeats if self.repeats is not None else (1,) * len(self.probabilities)
+
+
+def _plain(values: Iterable[Any]) -> Iterable[Any]:
+    """Return the entries of an array or a tensor as numbers; a tensor's are never equal as keys."""
+    return values.tolist() if hasattr(values, "tolist") else values
