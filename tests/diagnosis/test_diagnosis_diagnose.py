@@ -93,6 +93,12 @@ def test_dropped_rows_keep_their_numbers() -> None:
         ({"labels": list(range(120))}, "labels that rows share"),
         ({"labels": [None, "a"] * 60}, "got none for 60"),
         ({"labels": [float("nan"), 1.0] * 60}, "got none for 60"),
+        ({"labels": ["a", "b", float("nan")] * 40}, "labels for all 120 rows, got none for 40"),
+        ({"labels": ["a", "b", ""] * 40}, "labels for all 120 rows, got none for 40"),
+        ({"labels": np.array(["a", "b", ""] * 40)}, "labels for all 120 rows, got none for 40"),
+        ({"labels": np.array(["2026", "2025", "NaT"] * 40, "M8[Y]")}, "got none for 40"),
+        ({"splits": ["train", "test", float("nan")] * 40}, "splits for all 120 rows, got none for 40"),
+        ({"names": ["a", "", float("nan")] * 40}, "names for all 120 rows, got none for 40"),
         ({"labels": np.zeros((120, 2))}, "got an array"),
         ({"splits": ["a"] * 120}, "two splits at least"),
         ({"pairs": [500] * 120}, "pairs of rows from 0 to 119"),
@@ -207,6 +213,15 @@ def test_it_draws_what_the_page_draws() -> None:
         alone.plot_confusion()
     with pytest.raises(ValueError, match="needs a second embedding"):
         alone.plot_overlap()
+
+
+def test_labels_in_bytes_are_texts_and_a_name_may_be_empty() -> None:
+    labels = np.array(["é", "b"] * 60)
+    names = ["", "caption"] * 60
+    for given in (labels, np.char.encode(labels, "utf-8")):
+        found = tammes.diagnose(points(), labels=given, names=names)
+        assert set(found.rows["label"]) == {"é", "b"}
+    assert list(found.rows["name"]) == names
 
 
 def test_names_are_a_column_of_the_rows_and_must_fit() -> None:

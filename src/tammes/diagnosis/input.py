@@ -76,7 +76,9 @@ class Given:
         n = len(points)
         other = None if against is None else as_points(against)
         usable = _usable(points, other, drop)
-        columns = {"name": _column("names", names, n).astype(str)} if names is not None else {}
+        columns = (
+            {"name": _column("names", names, n, may_be_empty=True).astype(str)} if names is not None else {}
+        )
         # All of them are checked before any row is left out, so that messages count the rows of the input.
         classes = None if labels is None else as_labels(labels, n)
         groups = None if splits is None else as_splits(splits, n)
@@ -263,22 +265,29 @@ def as_pairs(
     return torch.from_numpy(found.astype(np.int64))
 
 
-def _column(name: str, values: Any, n: int, *, may_miss: bool = False) -> NDArray[Any]:
+def _column(
+    name: str, values: Any, n: int, *, may_miss: bool = False, may_be_empty: bool = False
+) -> NDArray[Any]:
     """Return a column of as many entries as rows."""
     array = values.detach().cpu().numpy() if isinstance(values, Tensor) else np.asarray(values)
     if array.shape != (n,):
         got = f"{len(array):,}" if array.ndim == 1 else f"an array {array.shape}"
         raise ValueError(f"expected {name}, one for each of the {n:,} rows, got {got}")
-    if array.dtype.kind == "f" and not may_miss and np.isnan(array).any():
-        missing = int(np.isnan(array).sum())
-    elif array.dtype == object and not may_miss:
-        missing = sum(each is None or each == "" or each != each for each in array)
-        array = array.astype(str) if not missing else array
+    if array.dtype.kind == "U" and not isinstance(values, np.ndarray):
+        array = np.array(values, dtype=object)  # among texts NumPy makes "nan" of NaN
+    if may_miss:
+        return array
+    if array.dtype == object:
+        missing = sum(each is None or each != each or (each == "" and not may_be_empty) for each in array)
+    elif array.dtype.kind in "US":
+        missing = 0 if may_be_empty else int((np.char.str_len(array) == 0).sum())
     else:
-        missing = 0
+        missing = int((array != array).sum())  # NaN, or a missing time
     if missing:
         raise ValueError(f"expected {name} for all {n:,} rows, got none for {missing:,}: fill them in")
-    return array
+    if array.dtype.kind == "S":
+        return np.char.decode(array, "utf-8")
+    return array.astype(str) if array.dtype == object else array
 
 
 def _numbers(array: NDArray[Any]) -> NDArray[np.int64]:
