@@ -227,6 +227,7 @@ def test_printed_weights_sum_to_one() -> None:
         (lambda: can(MAE, normalize_targets=True, encoder=of_single_pixels()), "patches of one pixel"),
         (lambda: can(MAE).losses(views(0)[0]), "one image at least, got none"),
         (lambda: can(MAE).losses(views(4)[0], views(3)[0]), "same images, got 4 and 3"),
+        (lambda: can().losses(views()[0], views()[1][..., :8]), "two views of one shape, got .* and .* 8"),
         (lambda: can(MAE).losses(views()[0].to(torch.uint8)), "from 0 to 1, got torch.uint8: divide by 255"),
         (lambda: can().decode(views()[0].long()), "from 0 to 1, got torch.int64"),
         (lambda: can(MAE).losses(torch.full((2, 3, 16, 16), math.nan)), "finite numbers, got NaN"),

@@ -175,6 +175,10 @@ class CAN(nn.Module):
             raise ValueError(
                 f"expected two views of the same images, got {len(view_a)} and {len(view_b)} images"
             )
+        if view_b is not None and view_a.shape != view_b.shape:
+            raise ValueError(
+                f"expected two views of one shape, got {tuple(view_a.shape)} and {tuple(view_b.shape)}"
+            )
         # Both views in one pass, as published SimCLR has it: batch normalization sees them together.
         images = torch.cat(views)
         drawn = self._draw(images, generator)
