@@ -76,7 +76,7 @@ def uniformity_loss(embeddings: Float[Tensor, "n d"], *, temperature: float = 1.
 
     Raises:
         ValueError: fewer than two rows; NaN, infinity or a zero-length row; a temperature that is not
-            positive.
+            positive, or whose inverse nears the end of the type.
 
     Source: Robinson (2023), eq. 5.3.
 
@@ -92,6 +92,8 @@ def uniformity_loss(embeddings: Float[Tensor, "n d"], *, temperature: float = 1.
     slope = 1 / temperature
     with without_autocast(embeddings.device):
         rows = prepared(embeddings, normalize=True, name=lambda row: f"row {row} of embeddings")
+        if not slope < torch.finfo(rows.values.dtype).max ** 0.75:
+            raise ValueError(f"a temperature of {temperature:g} is too low for logits in {rows.values.dtype}")
         ranges = KeyRanges(keys=torch.arange(n, device=embeddings.device))
         constant = Negatives(anchors=rows.values, ranges=ranges, bound=rows.longest**2)
         engine = choose(constant, embeddings.dtype)
