@@ -94,6 +94,18 @@ def test_lidar_equals_the_matrices_of_the_paper() -> None:
     assert lidar(torch.ones(4, 2), torch.ones(4, 2)) == 0
     with pytest.raises(ValueError, match="at least two pairs"):
         lidar(torch.ones(1, 2), torch.ones(1, 2))
+    with pytest.raises(ValueError, match="delta must be a finite number above 0, got 0"):
+        lidar(*views, delta=0)
+
+
+@pytest.mark.parametrize("length", [1.0, 1e5, 1e8, 1e12])
+def test_lidar_of_long_embeddings_is_not_that_of_rounding(length: float) -> None:
+    """Means differ in two directions and views in a third, in which the ridge alone decides nothing."""
+    means = torch.tensor([[1.0, 0, 0, 0], [-1, 0, 0, 0], [0, 1, 0, 0], [0, -1, 0, 0]], dtype=torch.float64)
+    apart = torch.tensor([0.0, 0.0, 0.3, 0.0], dtype=torch.float64)
+    generator = torch.Generator().manual_seed(0)
+    turn = length * torch.linalg.qr(torch.randn(4, 4, generator=generator, dtype=torch.float64)).Q
+    assert lidar((means + apart) @ turn, (means - apart) @ turn) == pytest.approx(2, abs=1e-3)
 
 
 def test_the_log_mean_of_rows_is_uniformity() -> None:

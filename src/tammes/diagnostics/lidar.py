@@ -4,12 +4,14 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from tammes.checks import check_finite_rows, check_shape
+from tammes.checks import check_finite_rows, check_number, check_shape
 
 DELTA = 1e-4
 """Ridge on the covariance within examples, as in the paper."""
 EPSILON = 1e-8
 """Constant added to each share."""
+PRECISE = 1e-6
+"""Largest rounding error of the covariance within examples, in multiples of the ridge."""
 
 
 @torch.no_grad()
@@ -34,13 +36,14 @@ def lidar(
         view_a: embeddings of the first views.
         view_b: embeddings of the second views of the same examples, in the same order.
         delta: ridge on the covariance within examples, in squared units of the embeddings, above 0.
-        epsilon: constant added to each share.
+        epsilon: constant added to each share, at least 0.
 
     Returns:
         From 1 to the smaller of dim and pairs - 1; 0 if all means are equal.
 
     Raises:
-        ValueError: fewer than two pairs, views of different shape, or NaN or infinity.
+        ValueError: fewer than two pairs, views of different shape, NaN or infinity, or a number out of its
+            range.
 
     Source: Thilak et al. (2024), section 4.
 
@@ -51,6 +54,8 @@ def lidar(
         >>> round(lidar(means, means), 3)
         2.0
     """
+    check_number("delta", delta, above=0)
+    check_number("epsilon", epsilon, minimum=0)
     check_shape("view_b, like view_a,", view_b.shape, tuple(view_a.shape))
     if view_a.ndim != 2 or len(view_a) < 2:
         raise ValueError(f"expected at least two pairs of embeddings (n, dim), got {tuple(view_a.shape)}")
@@ -61,11 +66,10 @@ def lidar(
     between = means - means.mean(dim=0)
     # Both views of an example are equally far from their mean.
     within = (a - b) / 2
-    n, dim = a.shape
+    n = len(a)
     s_b = between.T @ between / n
-    s_w = within.T @ within / n + delta * torch.eye(dim, dtype=torch.float64)
     # With S_w = L L^T the eigenvalues of L^-1 S_b L^-T are those of the symmetric form.
-    lower = torch.linalg.cholesky(s_w)
+    lower = _factor(within / n**0.5, delta)
     half = torch.linalg.solve_triangular(lower, s_b, upper=False)
     whitened = torch.linalg.solve_triangular(lower, half.T, upper=False)
     values = torch.linalg.eigvalsh((whitened + whitened.T) / 2).clamp(min=0)
@@ -73,3 +77,13 @@ def lidar(
         return 0.0
     p = values / values.sum() + epsilon
     return float(torch.special.entr(p).sum().exp())
+
+
+def _factor(within: Float[Tensor, "pairs dim"], delta: float) -> Float[Tensor, "dim dim"]:
+    """Return L with L L^T = W^T W + delta I."""
+    ridge = torch.eye(within.shape[1], dtype=torch.float64)
+    s_w = within.T @ within
+    if torch.finfo(torch.float64).eps * float(s_w.trace()) < PRECISE * delta:
+        return torch.linalg.cholesky(s_w + delta * ridge)
+    # Of long embeddings the rounding of W^T W is larger than the ridge; that of W is far smaller.
+    return torch.linalg.qr(torch.cat([within, delta**0.5 * ridge]), mode="r").R.T
