@@ -100,7 +100,7 @@ def test_lidar_equals_the_matrices_of_the_paper() -> None:
 
 @pytest.mark.parametrize("length", [1.0, 1e5, 1e8, 1e12])
 def test_lidar_of_long_embeddings_is_not_that_of_rounding(length: float) -> None:
-    """Means differ in two directions and views in a third, in which the ridge alone decides nothing."""
+    """Means differ in two directions, and views in a third: the rank is 2."""
     means = torch.tensor([[1.0, 0, 0, 0], [-1, 0, 0, 0], [0, 1, 0, 0], [0, -1, 0, 0]], dtype=torch.float64)
     apart = torch.tensor([0.0, 0.0, 0.3, 0.0], dtype=torch.float64)
     generator = torch.Generator().manual_seed(0)

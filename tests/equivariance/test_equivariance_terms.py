@@ -87,7 +87,7 @@ def test_wrong_input_is_refused() -> None:
         uniformity_loss(torch.ones(1, 2))
     with pytest.raises(ValueError, match="temperature must be a finite number above 0, got 0"):
         uniformity_loss(torch.ones(2, 2), temperature=0)
-    with pytest.raises(ValueError, match="temperature of 1e-39 is too low for logits in torch.float32"):
+    with pytest.raises(ValueError, match=r"temperature of 1e-39 is too low for logits in torch.float32"):
         uniformity_loss(torch.ones(2, 2), temperature=1e-39)
     assert uniformity_loss(torch.ones(2, 2), temperature=1e-25).isfinite()
     with pytest.raises(ValueError, match="first row 1 of embeddings"):

@@ -111,5 +111,7 @@ def test_what_is_refused() -> None:
     v, positive, negatives = drawn(0)
     with pytest.raises(ValueError, match=r"epsilon must be a finite number at least 0, got -0\.1"):
         worst_case_in_balls(v, positive, negatives, temperature=T, epsilon_positive=0.1, epsilons=-0.1)
+    with pytest.raises(ValueError, match="vectors of positive length"):
+        cosine_gradient(v, 0 * positive)
     with pytest.raises(ValueError, match="negatives must have shape"):
         gradients(v, positive, negatives[:, :2], temperature=T)

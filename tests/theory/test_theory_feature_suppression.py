@@ -131,3 +131,7 @@ def test_what_is_refused() -> None:
         share_features(sample_latents(1, features=2, dim=DIM, generator=random()), [2], 1, random())
     with pytest.raises(ValueError, match="dim must be an integer of at least 2"):
         uniform_minimum(1, 0.5)
+    with pytest.raises(ValueError, match=r"a weight other than 0, got \(0\.0, 0\.0\)"):
+        blend([0.0, 0.0])
+    with pytest.raises(ValueError, match="latents, with a weight for each feature, must have shape"):
+        blend([1.0])(sample_latents(1, features=2, dim=DIM, generator=random()))

@@ -97,14 +97,23 @@ def cosine_gradient(vector: Vector, other: Vector) -> Float[np.ndarray, " d"]:
 
         u / (|v| |u|) - sim(v, u) v / |v|^2
 
+    Args:
+        vector: v.
+        other: u.
+
+    Raises:
+        ValueError: a vector of length zero, which has no cosine.
+
     Source: Robinson (2023), Lemma 10.
 
     Example:
         >>> cosine_gradient(np.array([2.0, 0.0]), np.array([0.0, 3.0])).tolist()
         [0.0, 0.5]
     """
-    length = np.linalg.norm(vector)
-    unit, towards = vector / length, other / np.linalg.norm(other)
+    length, of_other = np.linalg.norm(vector), np.linalg.norm(other)
+    if length == 0 or of_other == 0:
+        raise ValueError("expected vectors of positive length, got one of length zero, which has no cosine")
+    unit, towards = vector / length, other / of_other
     return (towards - (unit @ towards) * unit) / length
 
 

@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from jaxtyping import Float
 
-from tammes.checks import check_indices, check_integer, check_number
+from tammes.checks import check_indices, check_integer, check_number, check_shape
 from tammes.theory.partition import log_mean_exponential
 
 Latents = Float[np.ndarray, "n features d"]
@@ -76,7 +76,11 @@ def blend(weights: Sequence[float]) -> SphereEncoder:
     neither suppresses nor distinguishes a feature whose weight is not the only one.
 
     Args:
-        weights: weight of each feature.
+        weights: weight of each feature; not all 0.
+
+    Raises:
+        ValueError: a weight that is not finite, or none other than 0; when called, another number of
+            features.
 
     Source: ours, for comparison with `one_feature`.
 
@@ -86,8 +90,11 @@ def blend(weights: Sequence[float]) -> SphereEncoder:
     """
     for weight in weights:
         check_number("weights", weight)
+    if not any(weights):
+        raise ValueError(f"expected a weight other than 0, got {tuple(weights)}: 0 has no direction")
 
     def encode(latents: Latents) -> Float[np.ndarray, "n d"]:
+        check_shape("latents, with a weight for each feature,", latents.shape, (None, len(weights), None))
         mixed = np.einsum("k,nkd->nd", np.array(weights), latents)
         return mixed / np.linalg.norm(mixed, axis=1, keepdims=True)
 
