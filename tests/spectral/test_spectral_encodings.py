@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import networkx as nx
+import numpy as np
 import pytest
 import torch
 from batches import Batch, batch_of, high_multiplicities
@@ -81,6 +82,14 @@ def test_heat_is_the_matrix_exponential() -> None:
     expected = torch.cat([torch.matrix_exp(-1.5 * each).diagonal() for each in matrices(DATA)])
     found = heat_kernel_encoding(pairs_of(DATA), DATA.batch, times=(1.5,))
     torch.testing.assert_close(found[:, 0], expected, rtol=0, atol=1e-12)
+
+
+def test_after_any_time_heat_is_even_within_each_component() -> None:
+    """The eigenvalue 0 is computed as about 1e-16 of either sign, whose exponential would grow or vanish."""
+    found = heat_kernel_encoding(pairs_of(DATA), DATA.batch, times=np.array([1e12, 1e300]))
+    kernel = [torch.linalg.eigh(each) for each in matrices(DATA)]
+    expected = torch.cat([vectors[:, values < 1e-12].square().sum(1) for values, vectors in kernel])
+    torch.testing.assert_close(found, expected[:, None].expand(-1, 2), rtol=0, atol=1e-12)
 
 
 def test_no_basis_matters() -> None:

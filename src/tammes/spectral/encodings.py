@@ -89,8 +89,7 @@ def random_walk_encoding(
         raise ValueError("expected eigenpairs of Symmetric(), got others; leave laplacian out of eigenpairs")
     # L_uu is 0 at a node without neighbors, and 1 elsewhere.
     has_neighbors = (squares * pairs.values[batch]).sum(1, keepdim=True) > 0.5
-    walk = 1 - pairs.values
-    columns = [(squares * walk.pow(t)[batch]).sum(1) for t in range(1, steps + 1)]
+    columns = [(squares * (1 - pairs.values).pow(t)[batch]).sum(1) for t in range(1, steps + 1)]
     return torch.stack(columns, dim=1).where(has_neighbors, 0.0)
 
 
@@ -122,18 +121,20 @@ def heat_kernel_encoding(
         >>> heat_kernel_encoding(eigenpairs(edge, batch), batch, times=(0.0, 9.0)).round(decimals=4).tolist()
         [[1.0, 0.5], [1.0, 0.5]]
     """
-    if not times:
+    if not len(times):
         raise ValueError("expected at least one of times, got none")
     for each in times:
         check_number("each of times", each, minimum=0)
     check_eigenpairs(batch, pairs.vectors, pairs.values)
-    squares = pairs.vectors.square()
+    squares, size = pairs.vectors.square(), pairs.values.abs()
     lengths = squares.new_zeros(pairs.values.shape).index_add(0, batch, squares)
     # The columns of a mesh have other lengths; of orthonormal ones the rows are at most 1 long.
     are_unit = ((lengths - 1).abs().minimum(lengths) < ROUNDING).all(1)
     if bool((are_unit[batch] & (squares.sum(1) > 1 + ROUNDING)).any()):
         raise ValueError("expected eigenpairs of Symmetric(), Combinatorial() or a mesh, got others")
-    return torch.stack([(squares * (-t * pairs.values).exp()[batch]).sum(1) for t in times], dim=1)
+    # Eigenvalues that are 0 up to rounding, of either sign, are 0 after any time.
+    values = pairs.values.where(size > 64 * torch.finfo(torch.float64).eps * size.amax(1, keepdim=True), 0.0)
+    return torch.stack([(squares * (-t * values).exp()[batch]).sum(1) for t in times], dim=1)
 
 
 def graph_angles(
