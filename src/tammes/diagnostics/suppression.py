@@ -55,9 +55,9 @@ def separation(
 ) -> Separation:
     """Estimate whether an encoder suppresses or distinguishes a feature, in the sense of Definition 1.
 
-    The lower bound comes from the vote of k neighbors on held-out embeddings, which no classifier's accuracy
-    A can be below. The upper bound comes from the nearest neighbor alone (Cover and Hart): for many
-    embeddings its D_1 satisfies
+    The lower bound comes from a vote on held-out embeddings, below whose accuracy the best classifier's A
+    cannot be: of k neighbors, or of the nearest one alone where that is more accurate within `train`. The
+    upper bound comes from the nearest neighbor alone (Cover and Hart): for many embeddings its D_1 satisfies
 
         D_1  <=  D  <=  sqrt(D_1) .
 
@@ -95,15 +95,17 @@ def separation(
         )
     if neighbors > len(known):
         raise ValueError(f"{neighbors} neighbors are too many of {len(known)} embeddings, which are balanced")
-    of_one, of_many = _votes(directions(known), told, directions(tried), neighbors)
+    units = directions(known)
+    # Chosen without the test embeddings: the better of two shares of these would be too large by chance.
+    alone, many = (
+        int((vote == told).sum()) for vote in _votes(units, told, units, neighbors, leave_one_out=True)
+    )
     # An accuracy is a share of the test embeddings, and D is linear in it.
     single, several = (
-        Estimate.of_share(float((vote == asked).double().mean()), len(asked)) for vote in (of_one, of_many)
+        _over_chance(Estimate.of_share(float((vote == asked).double().mean()), len(asked)), len(values))
+        for vote in _votes(units, told, directions(tried), neighbors)
     )
-    at_least = max(single, several, key=lambda each: each.low)
-    return Separation(
-        at_least=_over_chance(at_least, len(values)), at_most=_root(_over_chance(single, len(values)))
-    )
+    return Separation(at_least=single if alone > many else several, at_most=_root(single))
 
 
 def _balanced(name: str, part: tuple[Tensor, Tensor]) -> tuple[Tensor, Tensor]:
@@ -115,13 +117,18 @@ def _balanced(name: str, part: tuple[Tensor, Tensor]) -> tuple[Tensor, Tensor]:
     return embeddings[rows], values[rows]
 
 
-def _votes(known: Tensor, values: Tensor, tried: Tensor, neighbors: int) -> tuple[Tensor, Tensor]:
+def _votes(
+    known: Tensor, values: Tensor, tried: Tensor, neighbors: int, *, leave_one_out: bool = False
+) -> tuple[Tensor, Tensor]:
     """Return the value of the nearest embedding, and that of the majority of the nearest k."""
     kinds, index = values.unique(return_inverse=True)
     first, many = [], []
-    for block in tried.split(SIDE):
-        nearest = (block @ known.T).topk(neighbors, dim=1).indices
-        counts = torch.zeros(len(block), len(kinds), device=known.device)
+    for start in range(0, len(tried), SIDE):
+        similarity = tried[start : start + SIDE] @ known.T
+        if leave_one_out:
+            similarity.diagonal(start).fill_(-torch.inf)
+        nearest = similarity.topk(min(neighbors, len(known) - leave_one_out), dim=1).indices
+        counts = torch.zeros(len(nearest), len(kinds), device=known.device)
         counts.scatter_add_(1, index[nearest], torch.ones_like(nearest, dtype=counts.dtype))
         first.append(values[nearest[:, 0]])
         many.append(kinds[counts.argmax(dim=1)])
