@@ -15,7 +15,7 @@ from jaxtyping import Float64, Int64
 from torch import Tensor
 
 from tammes.checks import check_file
-from tammes.data.labels import Rows, labels_of_names
+from tammes.data.labels import Rows, labels_of_names, rows_of
 from tammes.data.listing import listing
 
 ID = "id"
@@ -70,7 +70,7 @@ class Outcomes:
 
     def take(self, rows: Rows) -> Outcomes:
         """Return the outcomes of these rows, in this order."""
-        chosen = [int(row) for row in rows]
+        chosen = rows_of(rows, len(self)).tolist()
         return Outcomes(
             columns={name: tuple(cells[row] for row in chosen) for name, cells in self.columns.items()},
             places=tuple(self.places[row] for row in chosen),
