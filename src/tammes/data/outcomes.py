@@ -5,10 +5,12 @@ from __future__ import annotations
 import csv
 import io
 import math
+import operator
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import torch
 from jaxtyping import Float64, Int64
@@ -59,10 +61,7 @@ class Outcomes:
     def of(cls, columns: Mapping[str, Sequence[float]]) -> Outcomes:
         """Make outcomes of numbers, each column with one for each row."""
         count = max((len(values) for values in columns.values()), default=0)
-        cells = {
-            name: tuple(str(value) if isinstance(value, int) else repr(float(value)) for value in values)
-            for name, values in columns.items()
-        }
+        cells = {name: tuple(map(_cell, values)) for name, values in columns.items()}
         return cls(columns=cells, places=tuple(f"row {row}" for row in range(count)))
 
     def __len__(self) -> int:
@@ -148,6 +147,14 @@ class Outcomes:
 
     def __repr__(self) -> str:
         return f"Outcomes({', '.join([f'{len(self)} rows', *self.columns])})"
+
+
+def _cell(value: Any) -> str:
+    """Return a number as text; an integer of any type, of NumPy or torch too, without a point."""
+    try:
+        return str(operator.index(value))
+    except TypeError:
+        return repr(float(value))
 
 
 def read_outcomes(path: str | Path, names: Sequence[str], *, id_column: str = ID) -> Outcomes:
