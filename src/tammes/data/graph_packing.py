@@ -226,7 +226,7 @@ def graph_row(graph: Any, *, labels: bool = True) -> GraphRow:
         nodes = len(features)
     if nodes is None:
         nodes = int(edges.max()) + 1 if edges.numel() else 0
-    label = _class_name(given.get("y")) if labels else None
+    label = class_name(given.get("y")) if labels else None
     return GraphRow(edges=edges, nodes=nodes, features=features, label=label)
 
 
@@ -255,10 +255,14 @@ def _count(nodes: Any) -> int | None:
     return count
 
 
-def _class_name(y: Any) -> str | None:
+def class_name(y: Any) -> str | None:
     """Return the name of a class: a word, a whole number without decimals, or the shortest exact decimals.
 
     None where it is missing: None, NaN, an empty word or an empty list.
+
+    Example:
+        >>> class_name(1.0), class_name(" a "), class_name(float("nan"))
+        ('1', 'a', None)
     """
     if isinstance(y, Tensor):
         y = y.detach().cpu()
