@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from numbers import Integral, Real
@@ -302,8 +303,9 @@ def class_names(
 
 
 def _natural(name: str) -> tuple[int, float, str]:
-    """Return the key that sorts numbers by size, before words."""
+    """Return the key that sorts numbers by size, before words; "nan" is a word, which has no size."""
     try:
-        return 0, float(name), name
+        size = float(name)
     except ValueError:
-        return 1, 0.0, name
+        size = math.nan
+    return (1, 0.0, name) if math.isnan(size) else (0, size, name)
