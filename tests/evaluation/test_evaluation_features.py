@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 import torch
 
-from tammes.evaluation import LabeledFeatures
+from tammes.evaluation import KNN, LabeledFeatures, LinearClassifier, MeanClassifier
 
 
 def test_arrays_and_tensors_are_the_same() -> None:
@@ -36,3 +36,14 @@ def test_what_cannot_be_evaluated_is_refused(
 ) -> None:
     with pytest.raises(ValueError, match=message):
         LabeledFeatures(features=features, labels=labels)
+
+
+@pytest.mark.parametrize("classifier", [KNN(neighbors=1), MeanClassifier(), LinearClassifier(epochs=1)])
+def test_no_class_is_named_of_what_is_no_feature_vector(
+    classifier: KNN | MeanClassifier | LinearClassifier,
+) -> None:
+    train = LabeledFeatures(features=torch.eye(2), labels=torch.tensor([0, 1]))
+    with pytest.raises(ValueError, match="NaN or infinity in 1 of 2 rows, the first of them row 1"):
+        classifier.predict(train, torch.tensor([[1.0, 0.0], [torch.nan, 1.0]]))
+    with pytest.raises(ValueError, match=r"test points must have shape \(any, 2\), got \(1, 3\)"):
+        classifier.predict(train, torch.ones(1, 3))

@@ -61,6 +61,15 @@ class LabeledFeatures:
         return len(self.labels)
 
 
+def check_tested(train: LabeledFeatures, features: Float[Tensor, "m features"]) -> None:
+    """Raise ValueError unless the features of test points are finite, and as wide as those of training.
+
+    Of NaN every classifier would name a class, the first one.
+    """
+    check_shape("features of test points", features.shape, (None, train.features.shape[1]))
+    check_finite_rows("features", features)
+
+
 def check_comparable(train: LabeledFeatures, test: LabeledFeatures) -> None:
     """Raise ValueError unless both sets have features of one width, as from one encoder."""
     if train.features.shape[1] != test.features.shape[1]:
