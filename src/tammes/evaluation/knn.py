@@ -101,7 +101,8 @@ class KNN:
             v = torch.ones_like(s)
         else:
             # Only ratios of votes matter: with the largest at 1, none overflows.
-            v = ((s - s.amax(dim=1, keepdim=True)) / self.temperature).exp()
+            # In float64, since a temperature below float32's smallest number would be 0 there, and 0 / 0 NaN.
+            v = ((s - s.amax(dim=1, keepdim=True)).double() / self.temperature).exp().to(s.dtype)
         nothing = s.new_zeros(len(s), classes)
         votes = nothing.scatter_add(1, neighbor_classes, v)
         closeness = nothing.scatter_add(1, neighbor_classes, s)
