@@ -14,6 +14,20 @@ def test_arrays_and_tensors_are_the_same() -> None:
     assert len(of_arrays) == 3
 
 
+def test_arrays_may_be_views_in_any_order_of_rows_and_bytes() -> None:
+    features, labels = np.arange(6.0).reshape(3, 2), np.array([0, 1, 1])
+    for view in (features[::-1], features.astype(">f8")[::-1], np.asfortranarray(features)[::-1]):
+        found = LabeledFeatures.of(view, labels[::-1])
+        assert found.features.tolist() == [[4.0, 5.0], [2.0, 3.0], [0.0, 1.0]]
+        assert found.labels.tolist() == [1, 1, 0]
+
+
+def test_words_are_no_labels() -> None:
+    for words in (np.array(["cat", "dog"]), np.array(["cat", 2], dtype=object)):
+        with pytest.raises(ValueError, match="expected numbers as labels, got an array of"):
+            LabeledFeatures.of(np.eye(2), words)
+
+
 @pytest.mark.parametrize(
     ("features", "labels", "message"),
     [
