@@ -139,8 +139,10 @@ def test_two_tasks_of_one_name_are_refused(tmp_path: Path) -> None:
     [
         ("TREC.test", "LOC:city Where ?", "class LOC .* lacks"),
         ("TREC.test", "no label here", "line 1 of"),
+        ("TREC.test", "NUM:date When ?\n\n \nno label here", "line 4 of"),
         ("msr_paraphrase_test.txt", "Quality\tone\n", "expected the columns Quality"),
         ("msr_paraphrase_test.txt", "Quality\t#1 ID\t#2 ID\t#1 String\t#2 String\n2\t1\t1\ta\tb", "line 2"),
+        ("msr_paraphrase_test.txt", "\nQuality\t#1 ID\t#2 ID\t#1 String\t#2 String\n\n1\ta", "line 4"),
         ("custrev.neg", " \n", "found none"),
         ("animals/qrels/test.tsv", "query-id\tcorpus-id\tscore\nq1\td99\t1", "document 'd99'"),
         ("animals/qrels/test.tsv", "query-id\tcorpus-id\tscore\nq1\td1\tmuch", "line 2"),
