@@ -143,9 +143,16 @@ def test_two_tasks_of_one_name_are_refused(tmp_path: Path) -> None:
         ("msr_paraphrase_test.txt", "Quality\tone\n", "expected the columns Quality"),
         ("msr_paraphrase_test.txt", "Quality\t#1 ID\t#2 ID\t#1 String\t#2 String\n2\t1\t1\ta\tb", "line 2"),
         ("msr_paraphrase_test.txt", "\nQuality\t#1 ID\t#2 ID\t#1 String\t#2 String\n\n1\ta", "line 4"),
+        (
+            "msr_paraphrase_test.txt",
+            "Quality\t#1 ID\t#2 ID\t#1 String\t#2 String\n",
+            "expected pairs of sentences in .*test.txt, found none",
+        ),
         ("custrev.neg", " \n", "found none"),
         ("animals/qrels/test.tsv", "query-id\tcorpus-id\tscore\nq1\td99\t1", "document 'd99'"),
         ("animals/qrels/test.tsv", "query-id\tcorpus-id\tscore\nq1\td1\tmuch", "line 2"),
+        ("animals/qrels/test.tsv", "query-id\tcorpus-id\tscore\nq1\td1\t1\nq1\td2\tnan", "line 3"),
+        ("animals/qrels/test.tsv", "query-id\tcorpus-id\tscore\nq1\td1\tinf", "line 2"),
         ("animals/qrels/test.tsv", "q1 d1 1", "expected the columns query-id"),
         ("animals/qrels/test.tsv", "query-id\tcorpus-id\tscore\nq1\td1\t0", "no query with a relevant"),
         ("animals/queries.jsonl", '{"_id": "q1", "text": "a"}\n' * 2, "each _id once"),
@@ -256,6 +263,19 @@ def test_equal_sentences_are_encoded_once(tmp_path: Path) -> None:
     evaluate(ScoredPairs(name="s", pairs=pairs, scores=torch.arange(5.0)), embed)
     assert len(seen) == 1
     assert len(seen[0]) == 6
+
+
+def test_tasks_without_a_test_pair_or_with_numbers_that_are_not_finite_are_refused() -> None:
+    pairs = (("a", "b"), ("c", "d"), ("e", "f"))
+    with pytest.raises(ValueError, match="MSRP: expected at least one test pair, got none"):
+        SentencePairs(
+            name="MSRP", pairs=pairs, labels=torch.tensor([0, 1, 1]), tested=(), tested_labels=torch.zeros(0)
+        )
+    with pytest.raises(ValueError, match="STS: expected finite scores, got nan in row 1"):
+        ScoredPairs(name="STS", pairs=pairs, scores=torch.tensor([1.0, torch.nan, 2.0]))
+    for gain in (float("inf"), float("nan")):
+        with pytest.raises(ValueError, match="animals: expected finite gains, got others for 'purrs'"):
+            Retrieval(name="animals", queries=("purrs",), documents=("a", "b"), relevance=({1: gain},))
 
 
 def test_features_that_are_not_usable_are_refused(tmp_path: Path) -> None:

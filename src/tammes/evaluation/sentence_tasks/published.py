@@ -98,7 +98,7 @@ def read_msrp(train: Path, test: Path) -> SentencePairs:
     r"""Return MSRP: tables of tabs with the columns Quality, #1 ID, #2 ID, #1 String, #2 String.
 
     Raises:
-        ValueError: another header, or a row of another form.
+        ValueError: another header, a row of another form, or no row.
 
     Example:
         >>> import tempfile
@@ -157,4 +157,6 @@ def _pairs(file: Path) -> list[tuple[tuple[str, str], int]]:
                 f"got {row[:60]!r}"
             )
         found.append(((fields[3], fields[4]), int(fields[0])))
+    if not found:
+        raise ValueError(f"expected pairs of sentences in {file}, found none")
     return found

@@ -158,9 +158,9 @@ def _relevances(file: Path) -> Iterator[tuple[str, str, str, float]]:
         try:
             query, document, gain = fields[0], fields[1], float(fields[2])
         except (IndexError, ValueError):
-            raise ValueError(
-                f"expected two ids and a number between tabs in {where}, got {row[:60]!r}"
-            ) from None
+            gain = math.nan
+        if not math.isfinite(gain):
+            raise ValueError(f"expected two ids and a number between tabs in {where}, got {row[:60]!r}")
         yield where, query, document, gain
 
 
