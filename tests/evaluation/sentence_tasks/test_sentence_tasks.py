@@ -109,6 +109,16 @@ def test_titles_stand_before_texts_and_queries_without_an_answer_are_left_out(tm
         ("queries.jsonl", "{}", "corpus.jsonl is missing"),
         ("sts.csv", "sentence1,sentence2,score\na,b,1\nc,d,much\n", "line 3 of .*sts.csv.*'much'"),
         ("sts.csv", "sentence1,sentence2,score\na,b,1\nc,,2\n", "line 3 of"),
+        (
+            "sts.csv",
+            "score,sentence1,sentence2\n1,a,b\n2,It rained, so,c\n",
+            "3 fields in line 3 of .*, got 4",
+        ),
+        (
+            "sts.csv",
+            'sentence1,sentence2,score\n"a,b,1\n' + "c,d,2\n" * 30_000,
+            "sts.csv, got something else",
+        ),
         ("sts.csv", "sentence1,sentence2,score\na,b,1\nc,d,1\ne,f,1\n", "different scores"),
     ],
 )
