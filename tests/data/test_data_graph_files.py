@@ -62,6 +62,13 @@ def test_several_sets_in_one_folder_are_told_apart_by_their_names(tiny_set: Path
     assert len(tu_set(tiny_set, name="TINY")) == 22
 
 
+def test_hidden_files_beside_a_set_are_no_set(tiny_set: Path, tmp_path: Path) -> None:
+    for file in sorted(tiny_set.iterdir()):
+        (tiny_set / f"._{file.name}").write_bytes(b"\0\5\x16\7")  # as macOS writes it on a foreign disk
+    archive = zipped(tiny_set, tmp_path / "copy.zip")
+    assert len(tu_set(tiny_set)) == len(tu_set(archive)) == 22
+
+
 def test_a_set_without_edges_is_no_folder_of_texts(tiny_set: Path) -> None:
     (tiny_set / "TINY_A.txt").unlink()
     with pytest.raises(ValueError, match=r"the edges TINY_A\.txt beside TINY_graph_indicator\.txt in "):
