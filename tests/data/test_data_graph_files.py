@@ -8,7 +8,7 @@ import networkx
 import pytest
 import torch
 
-from tammes.data import edge_lists, tu_set, tu_sets
+from tammes.data import edge_lists, node_set, tu_set, tu_sets
 from tammes.data.edge_lists import holds_edge_lists, named_edge_lists
 from tammes.data.tu_sets import tu_files
 from tiny import random_graph_set, write_tu_set
@@ -218,6 +218,16 @@ def test_a_folder_of_edge_lists(tmp_path: Path) -> None:
     graphs = edge_lists(folder)
     assert graphs.sizes.tolist() == [4, 2]
     assert graphs.features.flatten().tolist() == [1, 2, 3, 4, 5, 6]
+
+
+def test_hidden_files_beside_lists_are_no_graphs(tmp_path: Path) -> None:
+    folder = write_lists(tmp_path / "lists")
+    (folder / "._a.edges").write_bytes(b"\0\5\xff")
+    assert edge_lists(folder).names == ("a", "b")
+    (folder / "b.edgelist").unlink()
+    assert node_set(folder).names == ("x", "y", "z")
+    (folder / "a.edges").unlink()
+    assert not holds_edge_lists(folder)
 
 
 def test_one_file_of_several_graphs(tmp_path: Path) -> None:

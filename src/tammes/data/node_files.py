@@ -11,7 +11,8 @@ import torch
 from jaxtyping import Float, Int64
 from torch import Tensor
 
-from tammes.data.edge_lists import NODES, SUFFIXES, check_once, lines_of, numbers_of, table_of
+from tammes.data.csv_tables import check_once, numbers_of, table_of
+from tammes.data.edge_lists import NODES, lines_of, lists_in
 from tammes.data.graph_packing import class_name, graph_row
 from tammes.data.graph_set import CONSTANT
 from tammes.data.labels import labels_of_names
@@ -44,9 +45,7 @@ def node_set(path: Path | str) -> NodeSet:
         (NodeSet(3 nodes of a graph of 3, 2 classes), ('ann', 'bob', 'eve'), [1, 2, 1])
     """
     path = Path(path)
-    files = [path] if path.is_file() else []
-    if path.is_dir():
-        files = sorted(file for file in path.iterdir() if file.suffix in SUFFIXES)
+    files = lists_in(path) if path.is_dir() else [path] if path.is_file() else []
     if len(files) != 1:
         which = f"found {len(files)}: name one of them" if files else "found none"
         raise ValueError(f"expected one list of edges (*.edges or *.edgelist) in {path}, {which}")
