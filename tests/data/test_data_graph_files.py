@@ -326,6 +326,7 @@ def test_names_of_nodes_are_in_the_order_of_rows(tmp_path: Path) -> None:
             r"each node once in .*nodes\.csv, got x of a in line 2 and in line 4",
         ),
         ("nodes.csv", "graph,node,size\na,,1\n", r"the name of a node in line 2 of .*nodes\.csv"),
+        ("nodes.csv", ",graph,node,x\n0,a,x,1\n", r"each column of .*nodes\.csv, got a column without one"),
         ("nodes.csv", "graph,node,x,x\n", r"each column once in .*nodes\.csv, got x twice"),
         ("a.edgelist", "x y\n", r"one list of edges for each graph in .*, got a\.edges and a\.edgelist"),
     ],

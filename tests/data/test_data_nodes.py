@@ -218,6 +218,14 @@ def test_a_list_of_edges_alone_is_enough(tmp_path: Path) -> None:
         assert (nodes.names, nodes.columns, nodes.labels) == (("1", "2", "3"), ("one",), None)
 
 
+def test_columns_without_a_name_are_no_features(tmp_path: Path) -> None:
+    nodes = node_set(write(tmp_path / "blank", "1 2\n", "node,age,\n1,3,\n2,4, \n"))
+    assert (nodes.columns, nodes.features.tolist()) == (("age",), [[3.0], [4.0]])
+    numbered = write(tmp_path / "numbered", "1 2\n", ",node,age\n0,1,3\n1,2,4\n")  # as pandas writes it
+    with pytest.raises(ValueError, match=r"each column of .*nodes\.csv, got a column without one"):
+        node_set(numbered)
+
+
 @pytest.mark.parametrize(
     ("edges", "nodes", "message"),
     [

@@ -71,6 +71,35 @@ def check_once(found: Iterable[tuple[int, str]], what: str, path: Path) -> None:
         lines[name] = line
 
 
+def feature_columns(
+    header: Sequence[str], rows: Iterable[tuple[int, Mapping[str, str]]], *, others: Sequence[str], path: Path
+) -> tuple[str, ...]:
+    """Return the names of the columns of features: all but the others, and blank ones without a name.
+
+    Args:
+        header: names of all columns.
+        rows: line and cells of each row.
+        others: columns that are no features.
+        path: file, for the message.
+
+    Raises:
+        ValueError: If a column without a name is not blank: pandas writes the numbers of the rows so, which
+            are no features.
+
+    Example:
+        >>> feature_columns(["node", "age", ""], [(2, {"node": "a", "age": "3", "": ""})], others=["node"],
+        ...     path=Path("nodes.csv"))
+        ('age',)
+    """
+    for name in header:
+        if not name.strip() and any(row[name].strip() for _, row in rows):
+            raise ValueError(
+                f"expected a name for each column of {path}, got a column without one: name it, or leave the "
+                "numbers of the rows out (index=False in pandas)"
+            )
+    return tuple(name for name in header if name.strip() and name not in others)
+
+
 def numbers_of(row: Mapping[str, str], columns: Sequence[str], line: int, path: Path) -> list[float]:
     """Return the numbers in some columns of a row.
 

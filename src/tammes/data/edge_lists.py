@@ -10,7 +10,7 @@ from jaxtyping import Int64
 from torch import Tensor
 
 from tammes.checks import check_file
-from tammes.data.csv_tables import check_once, numbers_of, table_of
+from tammes.data.csv_tables import check_once, feature_columns, numbers_of, table_of
 from tammes.data.graph_packing import packed
 from tammes.data.graph_set import GraphSet
 
@@ -244,7 +244,7 @@ def _nodes(path: Path, graphs: dict[str, _Graph]) -> tuple[list[str], list[list[
     if not path.exists():
         return [], []
     header, rows = table_of(path, ("graph", "node"))
-    columns = [name for name in header if name not in ("graph", "node")]
+    columns = list(feature_columns(header, rows, others=("graph", "node"), path=path))
     if not columns:
         raise ValueError(f"expected columns of features behind graph and node in {path}, found none")
     named = [(line, row["graph"].strip(), row["node"].strip()) for line, row in rows]

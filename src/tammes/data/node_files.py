@@ -11,7 +11,7 @@ import torch
 from jaxtyping import Float, Int64
 from torch import Tensor
 
-from tammes.data.csv_tables import check_once, numbers_of, table_of
+from tammes.data.csv_tables import check_once, feature_columns, numbers_of, table_of
 from tammes.data.edge_lists import NODES, lines_of, lists_in
 from tammes.data.graph_packing import class_name, graph_row
 from tammes.data.graph_set import CONSTANT
@@ -58,7 +58,7 @@ def node_set(path: Path | str) -> NodeSet:
     header, rows = table_of(table, ("node",))
     names = tuple(row["node"].strip() for _, row in rows)
     check_once(((line, name) for (line, _), name in zip(rows, names, strict=True)), "node", table)
-    columns = tuple(name for name in header if name not in ("node", LABEL))
+    columns = feature_columns(header, rows, others=("node", LABEL), path=table)
     features = [numbers_of(row, columns, line, table) for line, row in rows]
     labels = [row[LABEL].strip() or None for _, row in rows] if LABEL in header else None
     return _joined(
