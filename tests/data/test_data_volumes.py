@@ -161,6 +161,9 @@ def test_what_is_no_volume_is_refused(tmp_path: Path) -> None:
         volumes(tmp_path)
     with pytest.raises(ValueError, match="a smaller and a larger value, got 1 to 0"):
         volumes(tmp_path, window=(1, 0))
+    for window in ((1.0,), 1.0, (0.0, 1.0, 2.0)):
+        with pytest.raises(ValueError, match=r"a smaller and a larger value, such as \(-1000, 0\), got"):
+            volumes(tmp_path, window=window)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="size must be depth, height and width"):
         volumes(tmp_path, size=(3, 3))  # type: ignore[arg-type]
     (tmp_path / "a.txt").touch()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import torch
@@ -147,7 +148,10 @@ def check_window(window: Window) -> Window:
         >>> check_window((-1000.0, 0.0))
         (-1000.0, 0.0)
     """
-    low, high = (check_number("window", end) for end in window)
+    ends = tuple(window) if isinstance(window, Iterable) else (window,)
+    if len(ends) != 2:
+        raise ValueError(f"window must be a smaller and a larger value, such as (-1000, 0), got {window!r}")
+    low, high = (check_number("window", end) for end in ends)
     if not low < high:
         raise ValueError(f"window must be a smaller and a larger value, got {low:g} to {high:g}")
     return low, high
