@@ -201,6 +201,8 @@ def test_subwords_give_a_rare_word_the_pieces_of_others(algorithm: type[BytePair
     [
         lambda: GRUConfig(width=0),
         lambda: GRUConfig(dropout=1.0),
+        lambda: GRUConfig(pooling="sum"),  # type: ignore[arg-type]
+        lambda: TextTransformerConfig(positions="sine"),  # type: ignore[arg-type]
         lambda: TextTransformerConfig(width=6, heads=2),
         lambda: TextTransformerConfig(depth=0),
         lambda: BytePairs(size=1),
