@@ -1,5 +1,6 @@
 """Graphs from files: the TU collection and lists of edges, whole and damaged."""
 
+import os
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -60,6 +61,11 @@ def test_several_sets_in_one_folder_are_told_apart_by_their_names(tiny_set: Path
     with pytest.raises(ValueError, match=r"found OTHER, TINY in one place: give each a separate folder"):
         tu_set(tiny_set)
     assert len(tu_set(tiny_set, name="TINY")) == 22
+
+
+def test_a_named_pipe_is_not_waited_for(tiny_set: Path) -> None:
+    os.mkfifo(tiny_set / "more.zip")
+    assert [files.name for files in tu_files(tiny_set)] == ["TINY"]
 
 
 def test_hidden_files_beside_a_set_are_no_set(tiny_set: Path, tmp_path: Path) -> None:

@@ -147,7 +147,7 @@ def tu_files(path: Path) -> tuple[TUFiles, ...]:
         file
         for depth in ("*", "*/*", "*/raw/*")
         for file in path.glob(depth)
-        if file.suffix in (".txt", ".zip")
+        if file.suffix in (".txt", ".zip") and file.is_file()
     ]
     for files in _of_members(path, [file.relative_to(path).as_posix() for file in sorted(below)]):
         found.setdefault(files.name, files)

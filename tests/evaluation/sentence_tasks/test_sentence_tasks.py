@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -134,6 +135,12 @@ def test_an_empty_folder_and_none_are_refused(tmp_path: Path) -> None:
         find_tasks(tmp_path)
     with pytest.raises(ValueError, match="found no folder"):
         find_tasks(tmp_path / "no")
+
+
+def test_a_named_pipe_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "sts.csv")
+    with pytest.raises(ValueError, match=r"expected a regular file at .*sts\.csv, got a named pipe"):
+        find_tasks(tmp_path)
 
 
 def test_two_tasks_of_one_name_are_refused(tmp_path: Path) -> None:

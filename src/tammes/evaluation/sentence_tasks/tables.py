@@ -12,6 +12,7 @@ from typing import Any
 
 import torch
 
+from tammes.checks import check_file
 from tammes.data.passages import read_text
 from tammes.evaluation.sentence_tasks.tasks import Retrieval, ScoredPairs
 
@@ -31,7 +32,7 @@ QRELS_COLUMNS = ("query-id", "corpus-id", "score")
 
 def has_pair_columns(file: Path) -> bool:
     """Return whether the first line of a table names the columns of pairs with scores."""
-    with file.open(encoding="utf-8-sig", errors="replace") as stream:
+    with check_file(file).open(encoding="utf-8-sig", errors="replace") as stream:
         first = stream.readline(100_000)
     if file.suffix == ".jsonl":
         try:
