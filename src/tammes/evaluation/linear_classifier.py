@@ -73,12 +73,24 @@ def largest_products(
 ) -> Int[Tensor, " m"]:
     """Return the direction with the largest inner product for each row, the first among equals.
 
+    Raises:
+        ValueError: products that are too large for the type.
+
     Example:
         >>> largest_products(torch.tensor([[0.0, 2.0]]), torch.eye(2))
         tensor([1])
     """
     rows = max(1, BLOCK // len(directions))
-    return torch.cat([(block @ directions.T).argmax(dim=1) for block in features.split(rows)])
+    return torch.cat([_largest(block @ directions.T) for block in features.split(rows)])
+
+
+def _largest(products: Float[Tensor, "m classes"]) -> Int[Tensor, " m"]:
+    if not bool(products.amax(dim=1).isfinite().all()):
+        raise ValueError(
+            f"expected features whose inner products {products.dtype} can hold, got larger ones: divide all "
+            "features by a constant"
+        )
+    return products.argmax(dim=1)
 
 
 @dataclass(frozen=True, kw_only=True)
