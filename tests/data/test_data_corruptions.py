@@ -87,7 +87,7 @@ def test_unknown_corruptions_and_severities_are_refused() -> None:
     images = pictures(2)
     with pytest.raises(ValueError, match="no corruption 'rain': choose from gaussian-noise, shot-noise"):
         corrupted(images, "rain", severity=1)
-    for severity in (0, 6, 1.5):
+    for severity in (0, 6, 1.5, 2.0, True):
         with pytest.raises(ValueError, match=f"severity must be an integer from 1 to 5, got {severity}"):
             corrupted(images, "fog", severity=severity)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="seed must be an integer from 0"):

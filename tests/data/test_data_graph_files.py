@@ -1,5 +1,6 @@
 """Graphs from files: the TU collection and lists of edges, whole and damaged."""
 
+import os
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -8,7 +9,7 @@ import networkx
 import pytest
 import torch
 
-from tammes.data import edge_lists, tu_set, tu_sets
+from tammes.data import edge_lists, node_set, tu_set, tu_sets
 from tammes.data.edge_lists import holds_edge_lists, named_edge_lists
 from tammes.data.tu_sets import tu_files
 from tiny import random_graph_set, write_tu_set
@@ -60,6 +61,18 @@ def test_several_sets_in_one_folder_are_told_apart_by_their_names(tiny_set: Path
     with pytest.raises(ValueError, match=r"found OTHER, TINY in one place: give each a separate folder"):
         tu_set(tiny_set)
     assert len(tu_set(tiny_set, name="TINY")) == 22
+
+
+def test_a_named_pipe_is_not_waited_for(tiny_set: Path) -> None:
+    os.mkfifo(tiny_set / "more.zip")
+    assert [files.name for files in tu_files(tiny_set)] == ["TINY"]
+
+
+def test_hidden_files_beside_a_set_are_no_set(tiny_set: Path, tmp_path: Path) -> None:
+    for file in sorted(tiny_set.iterdir()):
+        (tiny_set / f"._{file.name}").write_bytes(b"\0\5\x16\7")  # as macOS writes it on a foreign disk
+    archive = zipped(tiny_set, tmp_path / "copy.zip")
+    assert len(tu_set(tiny_set)) == len(tu_set(archive)) == 22
 
 
 def test_a_set_without_edges_is_no_folder_of_texts(tiny_set: Path) -> None:
@@ -213,6 +226,16 @@ def test_a_folder_of_edge_lists(tmp_path: Path) -> None:
     assert graphs.features.flatten().tolist() == [1, 2, 3, 4, 5, 6]
 
 
+def test_hidden_files_beside_lists_are_no_graphs(tmp_path: Path) -> None:
+    folder = write_lists(tmp_path / "lists")
+    (folder / "._a.edges").write_bytes(b"\0\5\xff")
+    assert edge_lists(folder).names == ("a", "b")
+    (folder / "b.edgelist").unlink()
+    assert node_set(folder).names == ("x", "y", "z")
+    (folder / "a.edges").unlink()
+    assert not holds_edge_lists(folder)
+
+
 def test_one_file_of_several_graphs(tmp_path: Path) -> None:
     file = tmp_path / "all.edges"
     file.write_text("a 1 2\na 2 3\nb 1 2\n")
@@ -309,6 +332,7 @@ def test_names_of_nodes_are_in_the_order_of_rows(tmp_path: Path) -> None:
             r"each node once in .*nodes\.csv, got x of a in line 2 and in line 4",
         ),
         ("nodes.csv", "graph,node,size\na,,1\n", r"the name of a node in line 2 of .*nodes\.csv"),
+        ("nodes.csv", ",graph,node,x\n0,a,x,1\n", r"each column of .*nodes\.csv, got a column without one"),
         ("nodes.csv", "graph,node,x,x\n", r"each column once in .*nodes\.csv, got x twice"),
         ("a.edgelist", "x y\n", r"one list of edges for each graph in .*, got a\.edges and a\.edgelist"),
     ],

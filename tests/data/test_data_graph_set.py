@@ -6,6 +6,7 @@ import pytest
 import torch
 
 from tammes.data import GraphBatch, GraphSet, graphs_of
+from tammes.data.graph_packing import class_names
 from tiny import random_graph_set
 
 
@@ -161,6 +162,12 @@ def test_different_numbers_and_words_are_different_classes(
 @pytest.mark.parametrize("missing", [None, [], float("nan"), "", [None]], ids=str)
 def test_what_is_no_class_is_no_label(missing: object) -> None:
     assert graphs_of([{**PATH, "y": missing}]).labels is None
+
+
+def test_a_class_named_nan_stands_behind_the_numbers() -> None:
+    for count in range(5, 60):  # sorted among the numbers it would break their order
+        names = (*map(str, range(count)), "nan")
+        assert class_names(names)[1] == names
 
 
 def test_several_targets_are_refused_unless_labels_are_left_out() -> None:

@@ -176,6 +176,33 @@ def test_a_graph_of_torch_geometric_is_read() -> None:
         nodes_of({"edge_index": [[], []]})
 
 
+@pytest.mark.parametrize(
+    "y", [torch.tensor([10.0, 9.0, 10.0]), torch.tensor([[10], [9], [10]]), ["10", "9", "10"]]
+)
+def test_classes_of_nodes_are_numbers_or_words(y: object) -> None:
+    nodes = nodes_of({"edge_index": [[0], [1]], "y": y})
+    assert (nodes.classes, nodes.labels.tolist()) == (("9", "10"), [1, 0, 1])
+
+
+@pytest.mark.parametrize(
+    ("graph", "message"),
+    [
+        (
+            {"edge_index": [[0, 1], [1, 2], [2, 0]]},
+            r"two lists of nodes as edge_index, got shape \(3, 2\) in",
+        ),
+        ({"edge_index": [[0.0, 1.7], [1.2, 2.0]]}, "expected integers as edge_index, got torch.float32 in"),
+        ({"x": [[1.0]]}, "expected two lists of nodes as edge_index"),
+        ([1], "expected a graph of torch_geometric or a mapping with edge_index, got list"),
+        ({"edge_index": [[0], [1]], "y": [0.0, float("nan")]}, "for every item or for none, got 1 of 2"),
+        ({"edge_index": [[0], [1]], "y": [[0, 1], [1, 0]]}, r"one class of each node .* shape \(2, 2\) in"),
+    ],
+)
+def test_a_graph_of_another_form_is_refused(graph: object, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        nodes_of(graph)
+
+
 def write(folder: Path, edges: str, nodes: str | None) -> Path:
     folder.mkdir()
     (folder / "all.edges").write_text(edges)
@@ -189,6 +216,14 @@ def test_a_list_of_edges_alone_is_enough(tmp_path: Path) -> None:
     for path in (folder, folder / "all.edges"):
         nodes = node_set(path)
         assert (nodes.names, nodes.columns, nodes.labels) == (("1", "2", "3"), ("one",), None)
+
+
+def test_columns_without_a_name_are_no_features(tmp_path: Path) -> None:
+    nodes = node_set(write(tmp_path / "blank", "1 2\n", "node,age,\n1,3,\n2,4, \n"))
+    assert (nodes.columns, nodes.features.tolist()) == (("age",), [[3.0], [4.0]])
+    numbered = write(tmp_path / "numbered", "1 2\n", ",node,age\n0,1,3\n1,2,4\n")  # as pandas writes it
+    with pytest.raises(ValueError, match=r"each column of .*nodes\.csv, got a column without one"):
+        node_set(numbered)
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,7 @@
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 import torch
 
@@ -45,6 +47,13 @@ def test_numbers_survive_as_text() -> None:
     assert outcomes.real("a").tolist() == values
     assert outcomes.take(torch.tensor([4, 0])).grades("b")[1] == ("1", "5")
     assert len(Outcomes.of({})) == 0
+
+
+@pytest.mark.parametrize("values", [[2, 1], np.array([2, 1]), torch.tensor([2, 1]), [True, False]])
+def test_integers_of_any_type_are_grades(values: Any) -> None:
+    outcomes = Outcomes.of({"stage": values})
+    assert outcomes.grades("stage")[0].tolist() == [1, 0]
+    assert outcomes.real("stage").tolist() == [float(value) for value in values]
 
 
 @pytest.mark.parametrize(

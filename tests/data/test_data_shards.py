@@ -120,6 +120,8 @@ def test_a_folder_of_other_files_holds_no_shards(tmp_path: Path) -> None:
         ([("a.txt", b"a cat"), ("b.txt", b"a dog")], "txt", ("a cat", "a dog")),
         ([("a.cls", b"1"), ("a.json", b'{"label": 3}'), ("b.cls", b"2")], None, ("1", "2")),
         ([("a.json", b'{"caption": "x"}')], None, None),
+        ([("a.Kind", b"1"), ("b.KIND", b"2")], "Kind", ("1", "2")),
+        ([("a.cls", b" \n"), ("b.json", b'{"label": ""}')], None, None),
     ],
 )
 def test_labels(
@@ -169,11 +171,12 @@ def test_what_is_no_label(tmp_path: Path, content: bytes, said: str) -> None:
 
 
 def test_all_images_have_labels_or_none(tmp_path: Path) -> None:
-    file = write(tmp_path / "a.tar", ("a.png", PICTURE), ("a.cls", b"1"), ("b.png", PICTURE))
-    with pytest.raises(
-        ValueError, match=r"for every item or for none, got 1 of 2 without one, first a\.tar:b"
-    ):
-        shards(file, size=8)
+    for more in ([], [("b.cls", b"\n")]):
+        file = write(tmp_path / "a.tar", ("a.png", PICTURE), ("a.cls", b"1"), ("b.png", PICTURE), *more)
+        with pytest.raises(
+            ValueError, match=r"for every item or for none, got 1 of 2 without one, first a\.tar:b"
+        ):
+            shards(file, size=8)
 
 
 def test_what_belongs_to_no_image_is_ignored(tmp_path: Path) -> None:

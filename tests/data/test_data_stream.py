@@ -246,10 +246,11 @@ def test_numbers_out_of_range(settings_: dict[str, int], said: str) -> None:
         stream(of_generator(3), **settings_)
 
 
-def test_labels_for_some_images_only() -> None:
+@pytest.mark.parametrize("missing", [None, ""])
+def test_labels_for_some_images_only(missing: str | None) -> None:
     def rows() -> Iterator[dict[str, Any]]:
-        yield {"image": picture_bytes(0), "label": 1}
-        yield {"image": picture_bytes(1), "label": None}
+        yield {"image": picture_bytes(0), "label": "cat"}
+        yield {"image": picture_bytes(1), "label": missing}
 
     with pytest.raises(ValueError, match="got 1 of 2 without one, first 0:1"):
         stream(datasets.IterableDataset.from_generator(rows), size=8)

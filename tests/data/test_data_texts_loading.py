@@ -138,6 +138,9 @@ def test_rows_without_text_are_left_out_and_rows_without_document_refused(tmp_pa
     pyarrow.parquet.write_table(pyarrow.Table.from_pylist([*rows, {"text": "Two.", "title": None}]), path)
     with pytest.raises(ValueError, match=r"a document in column 'title' .* got None in row 4"):
         texts(path, label_column="title")
+    pyarrow.parquet.write_table(pyarrow.table({"text": ["One."], "title": [b"a"]}), path)
+    with pytest.raises(ValueError, match=r"a document in column 'title' .* got b'a' in row 1"):
+        texts(path, label_column="title")
 
 
 def test_named_classes_of_a_data_set_are_the_documents(tmp_path: Path) -> None:

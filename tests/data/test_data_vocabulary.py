@@ -69,6 +69,22 @@ def test_a_sentence_without_a_token_is_refused() -> None:
         vocabulary.encode(["word", " \t"])
 
 
+@pytest.mark.parametrize(
+    ("sentence", "message"),
+    [
+        (b"caf\xe9".decode("utf-8", "surrogateescape"), r"got half of one in sentence 1: 'caf\\udce9'; read"),
+        (None, "expected strings as sentences, got None as sentence 1"),
+    ],
+)
+def test_what_is_no_text_is_named_by_its_sentence(sentence: str, message: str) -> None:
+    for use in (
+        Vocabulary.of(["word"], minimum_count=1).encode,
+        lambda sentences: Vocabulary.of(sentences, minimum_count=1),
+    ):
+        with pytest.raises(ValueError, match=message):
+            use(["word", sentence])
+
+
 def test_many_sentences_are_encoded_in_parts_as_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     sentences = [f"word {'again ' * (number % 3)}{number % 5}" for number in range(23)]
     vocabulary = Vocabulary.of(sentences, minimum_count=1)

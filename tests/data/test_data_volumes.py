@@ -1,3 +1,4 @@
+import contextlib
 import re
 import sys
 from pathlib import Path
@@ -114,6 +115,24 @@ def test_a_damaged_file_is_refused(tmp_path: Path, name: str, content: bytes, me
         volumes(tmp_path / name)
 
 
+def test_no_changed_byte_of_an_archive_ends_in_another_error(tmp_path: Path) -> None:
+    file = tmp_path / "a.npz"
+    np.savez(file, np.random.default_rng(0).normal(size=(2, 2, 2)))
+    whole = file.read_bytes()
+    for place in range(len(whole)):
+        file.write_bytes(whole[:place] + b"c" + whole[place + 1 :])
+        for path in (tmp_path, file):
+            with contextlib.suppress(ValueError):
+                volumes(path)
+
+
+def test_names_in_a_file_may_be_one_or_bytes(tmp_path: Path) -> None:
+    np.savez(tmp_path / "one.npz", volumes=drawn(1), name="scan")
+    np.savez(tmp_path / "bytes.npz", volumes=drawn(2), name=np.array([b"left", b"right"]))
+    assert volumes(tmp_path / "one.npz").names == ("scan",)
+    assert volumes(tmp_path / "bytes.npz").names == ("left", "right")
+
+
 def test_what_is_no_volume_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="found nothing at"):
         volumes(tmp_path / "none.npz")
@@ -142,6 +161,9 @@ def test_what_is_no_volume_is_refused(tmp_path: Path) -> None:
         volumes(tmp_path)
     with pytest.raises(ValueError, match="a smaller and a larger value, got 1 to 0"):
         volumes(tmp_path, window=(1, 0))
+    for window in ((1.0,), 1.0, (0.0, 1.0, 2.0)):
+        with pytest.raises(ValueError, match=r"a smaller and a larger value, such as \(-1000, 0\), got"):
+            volumes(tmp_path, window=window)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="size must be depth, height and width"):
         volumes(tmp_path, size=(3, 3))  # type: ignore[arg-type]
     (tmp_path / "a.txt").touch()
@@ -198,6 +220,16 @@ def test_nifti_files_are_turned_to_canonical_axes(tmp_path: Path) -> None:
     assert torch.equal(loaded.voxels[0, 0], expected)
     (tmp_path / "c.nii").write_bytes(b"no scan")
     with pytest.raises(ValueError, match=r"c\.nii cannot be read as a volume"):
+        volumes(tmp_path)
+    (tmp_path / "c.nii").unlink()
+    whole = (tmp_path / "b.nii").read_bytes()
+    nibabel.save(nibabel.Nifti1Image(array.astype(np.complex64), np.eye(4)), tmp_path / "c.nii")
+    with pytest.raises(
+        ValueError, match=r"c\.nii cannot be read as .*: expected real numbers, got complex64"
+    ):
+        volumes(tmp_path)
+    (tmp_path / "c.nii").write_bytes(whole[:70] + (9999).to_bytes(2, "little") + whole[72:])  # type of voxels
+    with pytest.raises(ValueError, match=r"c\.nii cannot be read as a volume: .*9999 not recognized"):
         volumes(tmp_path)
     (tmp_path / "c.nii").unlink()
     cut = (tmp_path / "a.nii.gz").read_bytes()[:-40]

@@ -126,9 +126,10 @@ def test_basis_invariant_positions_see_whole_eigenspaces() -> None:
 
 
 def test_what_does_not_fit_is_refused() -> None:
-    encoder = GINEncoderConfig().build(inputs=3)
-    with pytest.raises(ValueError, match="expected nodes with 3 features, got 2"):
-        encoder(random_graph_set().batch([0]))
+    for positions in (None, LaplacianEigenvectors(count=4)):
+        encoder = GINEncoderConfig(positions=positions).build(inputs=3)
+        with pytest.raises(ValueError, match="expected nodes with 3 features, got 2"):
+            encoder(random_graph_set().batch([0]))
     for kind in (GATEncoderConfig, GPSEncoderConfig):
         with pytest.raises(
             ValueError, match="expected a width that is a multiple of the heads, got 10 and 4"

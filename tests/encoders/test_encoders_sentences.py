@@ -150,9 +150,23 @@ def test_words_begin_with_the_vectors_of_a_file(tmp_path: Path) -> None:
     assert not torch.equal(drawn.words.weight[[1, 4]], encoder.words.weight[[1, 4]])
 
 
+def test_a_word_has_its_own_vector_before_that_of_its_lower_case(tmp_path: Path) -> None:
+    (tmp_path / "v.txt").write_text("the 1 2\nThe 3 4\nThe 5 6\nout 7 8\n")
+    found = read_word_vectors(tmp_path / "v.txt", ("[UNK]", "The", "THE", "the", "Out", "OUT", "far"))
+    assert found.rows.tolist() == [1, 2, 3, 4, 5]
+    assert found.vectors.tolist() == [[3, 4], [1, 2], [1, 2], [7, 8], [7, 8]]
+
+
+def test_words_of_glove_may_hold_blanks_and_lines_may_be_blank(tmp_path: Path) -> None:
+    (tmp_path / "v.txt").write_text("a 1 2\n. . . 3 4\nat b@c.de 5 6\n\nb 7 8\n\n")
+    found = read_word_vectors(tmp_path / "v.txt", ("[UNK]", "a", "b", ". . ."))
+    assert found.vectors.tolist() == [[1, 2], [7, 8], [3, 4]]
+
+
 @pytest.mark.parametrize(
     ("content", "message"),
     [
+        ("a 1 2\nb 1 2 3\n", "expected 2 numbers behind the word in line 2 of .*, got 3"),
         ("a 1 2\nb 1\n", "expected 2 numbers behind the word in line 2 of"),
         ("3 3\na 1 2\n", "expected 3 numbers behind the word in line 2 of"),
         ("a 1 x\n", "expected numbers behind the word in line 1 of"),
@@ -187,6 +201,8 @@ def test_subwords_give_a_rare_word_the_pieces_of_others(algorithm: type[BytePair
     [
         lambda: GRUConfig(width=0),
         lambda: GRUConfig(dropout=1.0),
+        lambda: GRUConfig(pooling="sum"),  # type: ignore[arg-type]
+        lambda: TextTransformerConfig(positions="sine"),  # type: ignore[arg-type]
         lambda: TextTransformerConfig(width=6, heads=2),
         lambda: TextTransformerConfig(depth=0),
         lambda: BytePairs(size=1),

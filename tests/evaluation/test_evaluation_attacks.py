@@ -131,6 +131,23 @@ def test_no_images_are_no_fault_of_the_classifier() -> None:
             measured()
 
 
+@pytest.mark.parametrize(
+    ("pixel", "message"), [(1.5, r"got 0\.2.* to 1\.5"), (-0.5, "got -0.5 to"), (torch.nan, "got nan to nan")]
+)
+def test_pixels_outside_their_range_are_not_cut_off(pixel: float, message: str) -> None:
+    images, labels = pictures(4), torch.zeros(4, dtype=torch.int64)
+    images[2, 1, 0, 0] = pixel
+    for measured in (
+        lambda: attacked_accuracy(linear, images, labels),
+        lambda: PGD()(linear, images, labels),
+        lambda: towards(linear, images, labels),
+    ):
+        with pytest.raises(ValueError, match=rf"expected images in \[0, 1\], {message}"):
+            measured()
+    with pytest.raises(ValueError, match=r"as floating-point numbers, got torch\.uint8"):
+        attacked_accuracy(linear, (255 * pictures(4)).byte(), labels)
+
+
 def test_wrong_numbers_are_refused() -> None:
     images, labels = pictures(4), torch.zeros(4, dtype=torch.int64)
     for given, match in (({"radius": 1.5}, "radius"), ({"steps": 0}, "steps"), ({"step": 0.0}, "step")):

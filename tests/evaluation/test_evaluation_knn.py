@@ -74,7 +74,9 @@ def test_a_low_temperature_follows_the_nearest_and_overflows_nowhere() -> None:
     )
     query = torch.tensor([[1.0, 0.1]])
     assert KNN(neighbors=3).predict(train, query).tolist() == [1]
-    assert KNN(neighbors=3, temperature=1e-6).predict(train, query).tolist() == [0]
+    for temperature in (1e-6, 1e-50, 1e-300):
+        assert KNN(neighbors=3, temperature=temperature).predict(train, query.flip(1)).tolist() == [1]
+        assert KNN(neighbors=3, temperature=temperature).predict(train, query).tolist() == [0]
     assert KNN(neighbors=3, temperature=1e6).predict(train, query).tolist() == [1]
 
 

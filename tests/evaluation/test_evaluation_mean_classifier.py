@@ -47,6 +47,15 @@ def test_means_are_summed_in_full_precision() -> None:
     assert class_means(many)[1].flatten().tolist() == pytest.approx([1 + 1 / 128] * 2)
 
 
+def test_products_that_overflow_are_refused() -> None:
+    points = LabeledFeatures(features=torch.tensor([[1.0, 2.0], [2.0, 1.0]]), labels=torch.tensor([0, 1]))
+    assert MeanClassifier().accuracy(points, points) == 1.0
+    huge = LabeledFeatures(features=1e20 * points.features, labels=points.labels)
+    with pytest.raises(ValueError, match=r"inner products torch\.float32 can hold, got larger ones"):
+        MeanClassifier().predict(huge, huge.features)
+    assert MeanClassifier().predict(huge, points.features).tolist() == [0, 1]
+
+
 def test_features_of_another_width_are_refused() -> None:
     wide = LabeledFeatures(features=torch.eye(5), labels=torch.arange(5))
     with pytest.raises(ValueError, match="same encoder"):

@@ -51,6 +51,9 @@ def test_grades_may_be_unsigned() -> None:
     points = graded()
     unsigned = LabeledFeatures.of(points.features, points.labels.numpy().astype(np.uint8))
     assert ordinal_probe(unsigned) == ordinal_probe(points)
+    grades = points.labels.to(torch.uint8)
+    assert constant_guess(grades) == constant_guess(points.labels)
+    assert OrdinalScore.of(grades.flip(0), grades) == OrdinalScore.of(points.labels.flip(0), points.labels)
 
 
 def test_wrong_input_is_refused() -> None:

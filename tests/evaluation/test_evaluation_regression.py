@@ -109,3 +109,8 @@ def test_wrong_input_is_refused() -> None:
         r_squared(torch.rand(3), torch.full((3,), 0.1, dtype=torch.float64))
     with pytest.raises(ValueError, match="one for each prediction"):
         r_squared(torch.rand(4), torch.rand(3))
+    for bad in (torch.nan, torch.inf):
+        with pytest.raises(ValueError, match=r"expected finite predictions, .* the first of them row 1"):
+            r_squared(torch.tensor([1.0, bad, 3.0]), torch.rand(3))
+        with pytest.raises(ValueError, match=r"expected finite outcomes, .* the first of them row 1"):
+            r_squared(torch.rand(3), torch.tensor([1.0, bad, 3.0]))

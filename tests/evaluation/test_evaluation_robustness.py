@@ -78,6 +78,16 @@ def test_settings_that_do_not_exist_are_refused(settings: dict[str, tuple[str, .
         Robustness(**settings)  # type: ignore[arg-type]
 
 
+def test_an_encoder_that_has_diverged_names_nothing() -> None:
+    images = faint(20)
+    classifier = readout(images)
+    nowhere = replace(
+        classifier, features=lambda some: pixels(some).index_fill(0, torch.tensor(3), torch.nan)
+    )
+    with pytest.raises(ValueError, match=r"expected finite logits, got NaN .* in 1 of 20 rows"):
+        Robustness(corruptions=("fog",)).measure(nowhere, images)
+
+
 def test_the_interval_of_the_fall_is_that_of_images_drawn_anew() -> None:
     generator = torch.Generator().manual_seed(0)
     right = torch.rand(400, generator=generator) < 0.8

@@ -49,6 +49,13 @@ def test_a_view_is_an_image_of_the_same_kind(
     assert torch.equal(images, before)
 
 
+@pytest.mark.parametrize("augmentation", ALL)
+@pytest.mark.parametrize("size", [1, 2])
+def test_the_smallest_images_have_views(augmentation: Augmentation, size: int) -> None:
+    images = pictures(size=size)
+    assert augmentation(images, seed=0).shape == images.shape
+
+
 @pytest.mark.equal_bits
 @pytest.mark.parametrize("augmentation", ALL[:4])
 def test_a_view_is_a_function_of_images_and_seed(augmentation: Augmentation) -> None:

@@ -78,6 +78,16 @@ def test_shares_are_those_of_each_graph() -> None:
     assert any(tuple(edge) not in there for edge in view.edges.T.tolist())
 
 
+def test_edges_keep_both_directions_beside_edges_from_a_node_to_itself() -> None:
+    edges = torch.tensor([[0, 0, 1, 1, 1, 2, 2, 3, 3], [0, 1, 0, 1, 2, 1, 3, 2, 3]])
+    batch = GraphBatch(features=torch.ones(4, 1), edges=edges, owner=torch.zeros(4).long(), count=1)
+    for seed in range(30):
+        view = PerturbEdges(share=0.5)(batch, seed=seed)
+        assert torch.equal(view.edges.unique(dim=1), view.edges.flip(0).unique(dim=1))
+        left = {(min(pair), max(pair)) for pair in view.edges.T.tolist()}
+        assert 3 <= len(left) <= 6  # of six edges three are dropped, and up to three added
+
+
 def test_a_subgraph_of_a_connected_graph_is_connected() -> None:
     ends = torch.arange(19)
     path = torch.stack([ends, ends + 1])

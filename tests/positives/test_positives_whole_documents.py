@@ -87,3 +87,10 @@ def test_what_cannot_be_is_refused() -> None:
         Adjacent(run=4, whole_documents=True)
     with pytest.raises(ValueError, match="whole_documents must be True or False, got 'yes'"):
         Adjacent(whole_documents="yes")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("window", "size"), [(1, 5), (1, 2), (1, 0), (2, 8)])
+def test_a_batch_without_room_for_the_pieces_of_a_document_is_refused(window: int, size: int) -> None:
+    documents = torch.zeros(9, dtype=torch.int64)
+    with pytest.raises(ValueError, match=f"size must be an integer of at least {3 * window + 3}, got {size}"):
+        Adjacent(window=window, whole_documents=True).batches(documents, seed=0, size=size)

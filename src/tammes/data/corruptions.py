@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from PIL import Image
 from torch import Tensor
 
-from tammes.checks import check_seed
+from tammes.checks import check_seed, is_integer
 
 SEVERITIES = (1, 2, 3, 4, 5)
 """Severities, from the mildest."""
@@ -103,7 +103,7 @@ def corruption(name: str) -> Corruption:
 
 def check_severity(severity: int) -> None:
     """Raise ValueError unless a severity is from 1 to 5."""
-    if severity not in SEVERITIES:
+    if not is_integer(severity) or severity > SEVERITIES[-1]:
         raise ValueError(f"severity must be an integer from 1 to {SEVERITIES[-1]}, got {severity!r}")
 
 

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -13,6 +10,7 @@ from jaxtyping import Int64
 from torch import Tensor
 
 from tammes.checks import check_file
+from tammes.data.csv_tables import check_once, feature_columns, numbers_of, table_of
 from tammes.data.graph_packing import packed
 from tammes.data.graph_set import GraphSet
 
@@ -23,9 +21,14 @@ LABELS, NODES = "labels.csv", "nodes.csv"
 
 def holds_edge_lists(path: Path) -> bool:
     """Return whether a path is a list of edges, or a folder with some."""
-    if path.is_dir():
-        return any(file.suffix in SUFFIXES for file in path.iterdir())
-    return path.suffix in SUFFIXES
+    return bool(lists_in(path)) if path.is_dir() else path.suffix in SUFFIXES
+
+
+def lists_in(folder: Path) -> list[Path]:
+    """Return the lists of edges in a folder, in the order of their names, without hidden files."""
+    return sorted(
+        file for file in folder.iterdir() if file.suffix in SUFFIXES and not file.name.startswith(".")
+    )
 
 
 def edge_lists(path: Path | str) -> GraphSet:
@@ -80,7 +83,7 @@ def named_edge_lists(path: Path | str) -> tuple[GraphSet, tuple[str, ...]]:
     path = Path(path)
     found: dict[str, _Graph] = {}
     if path.is_dir():
-        for file in sorted(file for file in path.iterdir() if file.suffix in SUFFIXES):
+        for file in lists_in(path):
             if file.stem in found:
                 both = " and ".join(f"{file.stem}{suffix}" for suffix in sorted(SUFFIXES, key=len))
                 raise ValueError(f"expected one list of edges for each graph in {path}, got {both}")
@@ -218,67 +221,6 @@ def _pairs(graphs: list[_Graph]) -> Tensor:
     return torch.tensor(pairs, dtype=torch.int64).reshape(-1, 2).T
 
 
-def table_of(path: Path, needed: tuple[str, ...]) -> tuple[list[str], list[tuple[int, dict[str, str]]]]:
-    """Return the header of a CSV table, and the line and the cells of each of its rows.
-
-    Args:
-        path: file.
-        needed: columns that must be there.
-
-    Raises:
-        ValueError: If a column is missing or there twice, a line has fewer or more cells than the header, or
-            the file is no CSV in UTF-8.
-    """
-    try:
-        with check_file(path).open(encoding="utf-8-sig", newline="") as file:
-            reader = csv.reader(file)
-            header = next(reader, [])
-            lines = [(reader.line_num, cells) for cells in reader]
-    except (UnicodeDecodeError, csv.Error) as error:
-        raise ValueError(f"expected a CSV table in UTF-8 in {path}, got something else ({error})") from error
-    if not set(needed) <= set(header):
-        columns = f"column{'s' if len(needed) > 1 else ''} {' and '.join(needed)}"
-        raise ValueError(f"expected the {columns} in {path}, got {', '.join(header) or 'none'}")
-    if twice := [name for name, count in Counter(header).items() if name and count > 1]:
-        raise ValueError(f"expected each column once in {path}, got {twice[0]} twice: rename one of them")
-    rows = []
-    for line, cells in lines:
-        if not "".join(cells).strip() and len(cells) < 2:
-            continue  # a blank line
-        if len(cells) < len(header) or "".join(cells[len(header) :]).strip():
-            raise ValueError(
-                f"expected {len(header)} cells in line {line} of {path}, one for each column, got "
-                f"{len(cells)}"
-            )
-        rows.append((line, dict(zip(header, cells, strict=False))))
-    return header, rows
-
-
-def check_once(found: Iterable[tuple[int, str]], what: str, path: Path) -> None:
-    """Raise ValueError if a name of a table is empty, or there twice.
-
-    Args:
-        found: line and name of each.
-        what: what is named, for the message.
-        path: file, for the message.
-
-    Example:
-        >>> check_once([(2, "a"), (3, "b"), (4, "a")], "graph", Path("labels.csv"))
-        Traceback (most recent call last):
-            ...
-        ValueError: expected each graph once in labels.csv, got a in line 2 and in line 4
-    """
-    lines: dict[str, int] = {}
-    for line, name in found:
-        if not name:
-            raise ValueError(f"expected the name of a {what} in line {line} of {path}, got none")
-        if name in lines:
-            raise ValueError(
-                f"expected each {what} once in {path}, got {name} in line {lines[name]} and in line {line}"
-            )
-        lines[name] = line
-
-
 def _labels(path: Path, names: tuple[str, ...]) -> list[str] | None:
     if not path.exists():
         return None
@@ -302,7 +244,7 @@ def _nodes(path: Path, graphs: dict[str, _Graph]) -> tuple[list[str], list[list[
     if not path.exists():
         return [], []
     header, rows = table_of(path, ("graph", "node"))
-    columns = [name for name in header if name not in ("graph", "node")]
+    columns = list(feature_columns(header, rows, others=("graph", "node"), path=path))
     if not columns:
         raise ValueError(f"expected columns of features behind graph and node in {path}, found none")
     named = [(line, row["graph"].strip(), row["node"].strip()) for line, row in rows]
@@ -313,24 +255,6 @@ def _nodes(path: Path, graphs: dict[str, _Graph]) -> tuple[list[str], list[list[
             raise ValueError(f"expected graphs with edges in {path}, got {name!r} in line {line}")
         graph.features[node] = numbers_of(row, columns, line, path)
     return columns, [features for name, graph in graphs.items() for features in _of_nodes(name, graph, path)]
-
-
-def numbers_of(row: Mapping[str, str], columns: Sequence[str], line: int, path: Path) -> list[float]:
-    """Return the numbers in some columns of a row.
-
-    Args:
-        row: cells by column.
-        columns: columns of numbers.
-        line: line of the row, for the message.
-        path: file, for the message.
-
-    Raises:
-        ValueError: If a cell is no number.
-    """
-    try:
-        return [float(row[name]) for name in columns]
-    except ValueError as error:
-        raise ValueError(f"expected a number for each feature in line {line} of {path} ({error})") from error
 
 
 def _of_nodes(name: str, graph: _Graph, path: Path) -> list[list[float]]:

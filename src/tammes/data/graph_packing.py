@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from numbers import Integral, Real
@@ -226,7 +227,7 @@ def graph_row(graph: Any, *, labels: bool = True) -> GraphRow:
         nodes = len(features)
     if nodes is None:
         nodes = int(edges.max()) + 1 if edges.numel() else 0
-    label = _class_name(given.get("y")) if labels else None
+    label = class_name(given.get("y")) if labels else None
     return GraphRow(edges=edges, nodes=nodes, features=features, label=label)
 
 
@@ -255,10 +256,14 @@ def _count(nodes: Any) -> int | None:
     return count
 
 
-def _class_name(y: Any) -> str | None:
+def class_name(y: Any) -> str | None:
     """Return the name of a class: a word, a whole number without decimals, or the shortest exact decimals.
 
     None where it is missing: None, NaN, an empty word or an empty list.
+
+    Example:
+        >>> class_name(1.0), class_name(" a "), class_name(float("nan"))
+        ('1', 'a', None)
     """
     if isinstance(y, Tensor):
         y = y.detach().cpu()
@@ -298,8 +303,9 @@ def class_names(
 
 
 def _natural(name: str) -> tuple[int, float, str]:
-    """Return the key that sorts numbers by size, before words."""
+    """Return the key that sorts numbers by size, before words; "nan" is a word, which has no size."""
     try:
-        return 0, float(name), name
+        size = float(name)
     except ValueError:
-        return 1, 0.0, name
+        size = math.nan
+    return (1, 0.0, name) if math.isnan(size) else (0, size, name)

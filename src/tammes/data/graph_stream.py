@@ -76,7 +76,7 @@ class GraphStream(Dataset[tuple[GraphBatch, int]]):
 
     def subset(self, indices: Rows) -> GraphStream:
         """Return the graphs with these indices, in this order, renumbered from 0, read by the same reader."""
-        rows = [range(len(self))[index] for index in indices]
+        rows = rows_of(indices, len(self)).tolist()
         digest = hashlib.sha256(f"{self.digest}{rows}".encode()).hexdigest()[:12]
         return replace(
             self,

@@ -9,7 +9,7 @@ from jaxtyping import Float32, Int64, UInt8
 from torch import Tensor
 from torch.utils.data import Dataset
 
-from tammes.data.labels import Labeling, Rows, at_least_two_classes, check_names_and_labels, row_of
+from tammes.data.labels import Labeling, Rows, at_least_two_classes, check_names_and_labels, row_of, rows_of
 
 
 @runtime_checkable
@@ -174,14 +174,14 @@ class Images(Dataset[tuple[Tensor, int]]):
 
     def batch(self, indices: Rows) -> UInt8[Tensor, "batch channels size size"]:
         """Return the pixels of several images."""
-        rows = [row_of(int(index), len(self)) for index in indices]
+        rows = rows_of(indices, len(self)).tolist()
         if isinstance(self.pixels, BatchedPixels):
             return self.pixels.batch(rows)
         return torch.stack([self.pixels[row] for row in rows])
 
     def subset(self, indices: Rows) -> "Images":
         """Return the images with these indices, in this order, renumbered from 0."""
-        rows = [range(len(self))[index] for index in indices]
+        rows = rows_of(indices, len(self)).tolist()
         return Images(
             pixels=self.pixels.take(rows),
             names=tuple(self.names[row] for row in rows),

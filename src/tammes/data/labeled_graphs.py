@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
@@ -10,6 +9,7 @@ from jaxtyping import Float, Int64
 from torch import Tensor
 
 from tammes.checks import check_shape
+from tammes.data.labels import Rows, integers_of
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -81,13 +81,14 @@ class LabeledGraphs:
         """Edges of all graphs as one graph, numbered from 0 through all nodes."""
         return self.edges + self.node_starts[:-1].repeat_interleave(self.edge_starts.diff())
 
-    def subset(self, indices: Sequence[int]) -> LabeledGraphs:
+    def subset(self, indices: Rows) -> LabeledGraphs:
         """Return the graphs with these indices, in this order.
 
         Raises:
             IndexError: If an index is below 0 or not below the number of graphs.
+            ValueError: If the indices are no integers.
         """
-        chosen = torch.as_tensor(indices, dtype=torch.long)
+        chosen = integers_of(indices)
         if bool(((chosen < 0) | (chosen >= len(self))).any()):
             raise IndexError(f"expected indices from 0 to {len(self) - 1}")
         node_rows, node_starts = rows_within(self.node_starts, chosen)

@@ -178,12 +178,28 @@ def rows_of(indices: Rows, n: int) -> Int64[Tensor, " rows"]:
         >>> rows_of([-1, 0], 3)
         tensor([2, 0])
     """
+    found = integers_of(indices)
+    outside = (found < -n) | (found >= n)
+    if bool(outside.any()):
+        raise IndexError(f"expected indices from 0 to {n - 1}, got {int(found[outside][0])}")
+    return found % n
+
+
+def integers_of(indices: Rows) -> Int64[Tensor, " rows"]:
+    """Return indices as int64; a mask would be taken for the rows 0 and 1.
+
+    Raises:
+        ValueError: If the indices are no integers.
+
+    Example:
+        >>> integers_of([True, False])
+        Traceback (most recent call last):
+            ...
+        ValueError: expected integers as indices, got torch.bool: name rows by their numbers
+    """
     found = torch.as_tensor(indices)
     if found.numel() == 0:
         return torch.zeros(0, dtype=torch.int64)
     if found.is_floating_point() or found.dtype == torch.bool:
         raise ValueError(f"expected integers as indices, got {found.dtype}: name rows by their numbers")
-    outside = (found < -n) | (found >= n)
-    if bool(outside.any()):
-        raise IndexError(f"expected indices from 0 to {n - 1}, got {int(found[outside][0])}")
-    return found.long() % n
+    return found.long()

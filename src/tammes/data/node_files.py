@@ -6,11 +6,14 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 from jaxtyping import Float, Int64
 from torch import Tensor
 
-from tammes.data.edge_lists import NODES, SUFFIXES, check_once, lines_of, numbers_of, table_of
+from tammes.data.csv_tables import check_once, feature_columns, numbers_of, table_of
+from tammes.data.edge_lists import NODES, lines_of, lists_in
+from tammes.data.graph_packing import class_name, graph_row
 from tammes.data.graph_set import CONSTANT
 from tammes.data.labels import labels_of_names
 from tammes.data.node_set import NodeSet
@@ -42,9 +45,7 @@ def node_set(path: Path | str) -> NodeSet:
         (NodeSet(3 nodes of a graph of 3, 2 classes), ('ann', 'bob', 'eve'), [1, 2, 1])
     """
     path = Path(path)
-    files = [path] if path.is_file() else []
-    if path.is_dir():
-        files = sorted(file for file in path.iterdir() if file.suffix in SUFFIXES)
+    files = lists_in(path) if path.is_dir() else [path] if path.is_file() else []
     if len(files) != 1:
         which = f"found {len(files)}: name one of them" if files else "found none"
         raise ValueError(f"expected one list of edges (*.edges or *.edgelist) in {path}, {which}")
@@ -57,7 +58,7 @@ def node_set(path: Path | str) -> NodeSet:
     header, rows = table_of(table, ("node",))
     names = tuple(row["node"].strip() for _, row in rows)
     check_once(((line, name) for (line, _), name in zip(rows, names, strict=True)), "node", table)
-    columns = tuple(name for name in header if name not in ("node", LABEL))
+    columns = feature_columns(header, rows, others=("node", LABEL), path=table)
     features = [numbers_of(row, columns, line, table) for line, row in rows]
     labels = [row[LABEL].strip() or None for _, row in rows] if LABEL in header else None
     return _joined(
@@ -105,38 +106,46 @@ def nodes_of(graph: Any, *, names: Sequence[str] | None = None) -> NodeSet:
 
     Args:
         graph: graph of torch_geometric (`Data`), or a mapping with `edge_index`, and as far as they are known
-            `x`, `num_nodes`, and the class of each node `y`.
+            `x` or else `node_feat`, `num_nodes`, and the class of each node `y`, a number or a word.
         names: name of each node; by default its number.
 
     Raises:
-        ValueError: If an edge is of a node that is not there, or the nodes are none of a `NodeSet`.
+        ValueError: If there are no integer edges of the shape (2, pairs), an edge is of a node that is not
+            there, some nodes lack a class, or the nodes are none of a `NodeSet`.
 
     Example:
         >>> nodes_of({"edge_index": [[0, 1], [1, 2]], "x": [[1.0], [0.0], [2.0]], "y": [0, 1, 0]})
         NodeSet(3 nodes of a graph of 3, 2 classes)
     """
-    given = graph if isinstance(graph, Mapping) else graph.to_dict()
-    pairs = torch.as_tensor(given["edge_index"], dtype=torch.int64).reshape(2, -1)
-    features = given.get("x")
-    if features is not None:
-        features = torch.as_tensor(features, dtype=torch.float32)
-        features = features[:, None] if features.ndim == 1 else features
-    labels = given.get("y")
-    if labels is not None:
-        labels = [str(label) for label in torch.as_tensor(labels).flatten().tolist()]
-    count = given.get("num_nodes")
-    if count is None:
-        known = [len(each) for each in (features, labels) if each is not None]
-        count = known[0] if known else int(pairs.max()) + 1 if pairs.numel() else 0
-    names = tuple(str(number) for number in range(int(count))) if names is None else tuple(names)
+    try:
+        row = graph_row(graph, labels=False)
+        given = graph if isinstance(graph, Mapping) else graph.to_dict()
+        labels = None if given.get("y") is None else _classes(given["y"])
+    except ValueError as error:
+        raise ValueError(f"{error} in the graph") from error
+    count = row.nodes
+    if labels is not None and row.features is None and given.get("num_nodes") is None:
+        count = len(labels)  # the last nodes may have no edges
+    columns = 0 if row.features is None else row.features.shape[1]
     return packed_nodes(
-        pairs,
-        names=names,
+        row.edges,
+        names=tuple(map(str, range(count))) if names is None else tuple(names),
         where="the graph",
-        features=features,
-        columns=[] if features is None else [f"feature {column}" for column in range(features.shape[1])],
+        features=row.features,
+        columns=[f"feature {column}" for column in range(columns)],
         labels=labels,
     )
+
+
+def _classes(y: Any) -> list[str | None]:
+    """Return the name of each node's class, None where it is missing."""
+    found = np.asarray(y.detach().cpu() if isinstance(y, Tensor) else y)
+    found = found[:, 0] if found.ndim == 2 and found.shape[1] == 1 else found
+    if found.ndim != 1:
+        raise ValueError(f"expected one class of each node as y, got an array of shape {found.shape}")
+    values = found.tolist()
+    names = {value: class_name(value) for value in set(values)}  # once for each class, not for each node
+    return [names[value] for value in values]
 
 
 def packed_nodes(

@@ -13,7 +13,7 @@ from torch.utils.data import Dataset
 
 from tammes.checks import check_indices, check_shape
 from tammes.data.graph_set import check_columns, with_named_columns
-from tammes.data.labels import Rows, at_least_two_classes, check_names_and_labels, row_of
+from tammes.data.labels import Rows, at_least_two_classes, check_names_and_labels, row_of, rows_of
 from tammes.data.neighbor_sampling import neighborhood
 from tammes.data.node_batch import NodeBatch
 
@@ -112,7 +112,7 @@ class NodeSet(Dataset[tuple[NodeBatch, int]]):
             edges=torch.stack([self.neighbors, targets]),
             owner=torch.zeros(size, dtype=torch.int64),
             count=1,
-            roots=self.nodes[torch.as_tensor(rows, dtype=torch.int64)],
+            roots=self.nodes[rows_of(rows, len(self))],
         )
 
     def around(self, rows: Rows, fanouts: Sequence[int]) -> NodeBatch:
@@ -124,7 +124,7 @@ class NodeSet(Dataset[tuple[NodeBatch, int]]):
             rows: rows of the set.
             fanouts: largest number of neighbors of a node at each hop.
         """
-        roots = self.nodes[torch.as_tensor(rows, dtype=torch.int64)]
+        roots = self.nodes[rows_of(rows, len(self))]
         seed = int.from_bytes(hashlib.sha256(roots.numpy().tobytes()).digest()[:7], "little")
         generator = torch.Generator().manual_seed(seed)
         found = neighborhood(self.starts, self.neighbors, roots, fanouts, generator=generator)
@@ -139,7 +139,7 @@ class NodeSet(Dataset[tuple[NodeBatch, int]]):
 
     def subset(self, indices: Rows) -> NodeSet:
         """Return the rows with these indices, in this order, in the same graph."""
-        rows = [range(len(self))[index] for index in indices]
+        rows = rows_of(indices, len(self)).tolist()
         return replace(
             self,
             nodes=self.nodes[rows],

@@ -5,17 +5,19 @@ from __future__ import annotations
 import csv
 import io
 import math
+import operator
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import torch
 from jaxtyping import Float64, Int64
 from torch import Tensor
 
 from tammes.checks import check_file
-from tammes.data.labels import Rows, labels_of_names
+from tammes.data.labels import Rows, labels_of_names, rows_of
 from tammes.data.listing import listing
 
 ID = "id"
@@ -59,10 +61,7 @@ class Outcomes:
     def of(cls, columns: Mapping[str, Sequence[float]]) -> Outcomes:
         """Make outcomes of numbers, each column with one for each row."""
         count = max((len(values) for values in columns.values()), default=0)
-        cells = {
-            name: tuple(str(value) if isinstance(value, int) else repr(float(value)) for value in values)
-            for name, values in columns.items()
-        }
+        cells = {name: tuple(map(_cell, values)) for name, values in columns.items()}
         return cls(columns=cells, places=tuple(f"row {row}" for row in range(count)))
 
     def __len__(self) -> int:
@@ -70,7 +69,7 @@ class Outcomes:
 
     def take(self, rows: Rows) -> Outcomes:
         """Return the outcomes of these rows, in this order."""
-        chosen = [int(row) for row in rows]
+        chosen = rows_of(rows, len(self)).tolist()
         return Outcomes(
             columns={name: tuple(cells[row] for row in chosen) for name, cells in self.columns.items()},
             places=tuple(self.places[row] for row in chosen),
@@ -148,6 +147,14 @@ class Outcomes:
 
     def __repr__(self) -> str:
         return f"Outcomes({', '.join([f'{len(self)} rows', *self.columns])})"
+
+
+def _cell(value: Any) -> str:
+    """Return a number as text; an integer of any type, of NumPy or torch too, without a point."""
+    try:
+        return str(operator.index(value))
+    except TypeError:
+        return repr(float(value))
 
 
 def read_outcomes(path: str | Path, names: Sequence[str], *, id_column: str = ID) -> Outcomes:

@@ -112,7 +112,7 @@ def stream(
         image: name of the column of images; None for image or img. An image is one of Pillow's, its bytes, or
             a mapping of bytes and path.
         label: name of the column with the number or name of the class; None for label, if it is there. An
-            image whose label is null, or -1 where the column has names of classes, has none.
+            image whose label is null or empty, or -1 where the column has names of classes, has none.
         shard_names: name of each shard; by default its number.
         buffer: number of images that are mixed with each other in an epoch, after the order of the shards.
         strict: whether a damaged shard or image is an error.
@@ -286,7 +286,7 @@ def encoded_images(dataset: Any, image: str) -> Any:
 
 
 def _class_name(value: Any, classes: Sequence[str] | None, where: str) -> str | None:
-    if value is None:
+    if value is None or value == "":
         return None
     if isinstance(value, bool) or not isinstance(value, int | str):
         raise ValueError(f"expected the name or number of a class at {where} of the stream, got {value!r}")

@@ -243,7 +243,7 @@ def _passages(rows: Iterable[Row], where: str, columns: Sequence[str]) -> Iterat
                 f"expected text in column {columns[0]!r} of {where}, got {type(value).__name__} "
                 f"in row {number}"
             )
-        if has_labels and (label is None or isinstance(label, float | list | dict) or label == ""):
+        if has_labels and (label is None or isinstance(label, float | bytes | list | dict) or label == ""):
             raise ValueError(
                 f"expected the name or number of a document in column {columns[1]!r} of {where}, "
                 f"got {label!r} in row {number}"

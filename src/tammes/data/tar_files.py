@@ -158,7 +158,7 @@ def tar_samples(file: Path, label: str | None) -> Iterator[TarSample]:
             if f".{ending}" in SUFFIXES and not current.has_image:
                 current.begin, current.size, current.has_image = member.offset_data, member.size, True
                 current.checksum = zlib.crc32(read(CHECKED))
-            elif ending in {label, LABEL_ENDING, JSON}:
+            elif ending in {(label or LABEL_ENDING).lower(), LABEL_ENDING, JSON}:
                 current.contents[ending] = read()
     except CutShortError:
         # The headers of its members are there, but perhaps not the bytes behind them.
@@ -210,8 +210,8 @@ def _labeled(sample: TarSample, label: str | None, file: Path) -> TarSample:
     if not sample.has_image:
         return sample
     contents, sample.contents = sample.contents, {}
-    if (ending := label or LABEL_ENDING) in contents:
-        sample.label = contents[ending].decode("utf-8", errors="replace").strip()
+    if (ending := (label or LABEL_ENDING).lower()) in contents:
+        sample.label = contents[ending].decode("utf-8", errors="replace").strip() or None
     elif JSON in contents:
         where = f"{file}:{sample.key}.json"
         try:
@@ -222,5 +222,5 @@ def _labeled(sample: TarSample, label: str | None, file: Path) -> TarSample:
             return sample
         if isinstance(value, bool) or not isinstance(value, int | str):
             raise ValueError(f"expected the name or number of a class in {where}, got {value!r}")
-        sample.label = str(value)
+        sample.label = str(value).strip() or None
     return sample

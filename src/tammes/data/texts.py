@@ -9,7 +9,7 @@ from jaxtyping import Int64
 from torch import Tensor
 from torch.utils.data import Dataset
 
-from tammes.data.labels import Rows, at_least_two_classes, check_names_and_labels, row_of
+from tammes.data.labels import Rows, at_least_two_classes, check_names_and_labels, row_of, rows_of
 from tammes.data.mapped_strings import MappedStrings
 
 
@@ -96,7 +96,7 @@ class Texts(Dataset[tuple[str, int]]):
 
     def subset(self, indices: Rows) -> "Texts":
         """Return the sentences with these indices, in this order, renumbered from 0; their positions stay."""
-        rows = [range(len(self))[index] for index in indices]
+        rows = rows_of(indices, len(self)).tolist()
         assert self.positions is not None
         return Texts(
             sentences=_taken(self.sentences, rows),

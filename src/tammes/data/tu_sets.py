@@ -147,7 +147,7 @@ def tu_files(path: Path) -> tuple[TUFiles, ...]:
         file
         for depth in ("*", "*/*", "*/raw/*")
         for file in path.glob(depth)
-        if file.suffix in (".txt", ".zip")
+        if file.suffix in (".txt", ".zip") and file.is_file()
     ]
     for files in _of_members(path, [file.relative_to(path).as_posix() for file in sorted(below)]):
         found.setdefault(files.name, files)
@@ -165,7 +165,11 @@ def _members(path: Path) -> list[str]:
 
 
 def _of_members(root: Path, members: list[str]) -> tuple[TUFiles, ...]:
-    """Return the sets whose edges and indicator are among the members."""
+    """Return the sets whose edges and indicator are among the members; hidden ones do not count.
+
+    macOS puts a hidden file of its own beside each file of an archive or a foreign disk.
+    """
+    members = [member for member in members if not PurePosixPath(member).name.startswith(".")]
     sets = []
     for member in members:
         place = PurePosixPath(member)

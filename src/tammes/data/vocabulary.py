@@ -73,7 +73,8 @@ class Vocabulary:
             lowercase: whether text is converted to lower case first.
 
         Raises:
-            ValueError: If `minimum_count` is below 1, or no word occurs that often.
+            ValueError: If `minimum_count` is below 1, no word occurs that often, or a sentence is no string
+                or has half a character.
             ImportError: If `tokenizers` is not installed.
         """
         check_integer("minimum_count", minimum_count)
@@ -82,7 +83,11 @@ class Vocabulary:
         trainer = tokenizers.trainers.WordLevelTrainer(
             vocab_size=2**31 - 1, min_frequency=minimum_count, special_tokens=[], show_progress=False
         )
-        tokenizer.train_from_iterator(sentences, trainer)
+        try:
+            tokenizer.train_from_iterator(sentences, trainer)
+        except (TypeError, UnicodeEncodeError):
+            _check_sentences(sentences)
+            raise
         ids = tokenizer.get_vocab(with_added_tokens=False)
         if not ids:
             raise ValueError(_emptied(tokenizer, sentences, minimum_count))
@@ -154,14 +159,19 @@ def tokenize(tokenizer: "Tokenizer", sentences: Sequence[str], *, special_tokens
         special_tokens: whether to add tokens that stand for no word, such as `[CLS]`.
 
     Raises:
-        ValueError: If a sentence has no token but these.
+        ValueError: If a sentence has no token but these, is no string, or has half a character.
     """
     parts: list[np.ndarray] = []
     lengths = np.zeros(len(sentences) + 1, dtype=np.int64)
     row = 0
     for start in range(0, len(sentences), CHUNK):
         chunk = list(sentences[start : start + CHUNK])
-        for encoding in tokenizer.encode_batch_fast(chunk, add_special_tokens=special_tokens):
+        try:
+            encodings = tokenizer.encode_batch_fast(chunk, add_special_tokens=special_tokens)
+        except (TypeError, UnicodeEncodeError):
+            _check_sentences(sentences)
+            raise
+        for encoding in encodings:
             ids = np.array(encoding.ids, dtype=np.int64)
             if len(ids) == sum(encoding.special_tokens_mask):
                 raise ValueError(
@@ -173,6 +183,20 @@ def tokenize(tokenizer: "Tokenizer", sentences: Sequence[str], *, special_tokens
             lengths[row] = len(ids)
     ids = np.concatenate(parts) if parts else np.zeros(0, dtype=np.int64)
     return Tokens(torch.from_numpy(ids), torch.from_numpy(lengths.cumsum()))
+
+
+def _check_sentences(sentences: Sequence[str]) -> None:
+    """Raise ValueError for what the package tokenizers refuses: no string, or half a character."""
+    for row, sentence in enumerate(sentences):
+        if not isinstance(sentence, str):
+            raise ValueError(f"expected strings as sentences, got {sentence!r} as sentence {row}")
+        try:
+            sentence.encode()
+        except UnicodeEncodeError as error:
+            raise ValueError(
+                f"expected whole characters in every sentence, got half of one in sentence {row}: "
+                f"{sentence!r}; read its file in the encoding that it has"
+            ) from error
 
 
 def import_tokenizers() -> Any:

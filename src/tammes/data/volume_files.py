@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import zipfile
-import zlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -28,8 +26,6 @@ LABEL = "label"
 """Column of the table whose words are the classes, if it has one."""
 LARGEST_SIZE = 64
 """Voxels a side up to which volumes keep their size unless another is chosen."""
-DAMAGE = (OSError, EOFError, ValueError, KeyError, zipfile.BadZipFile, zlib.error)
-"""What readers raise for files that are damaged or something else."""
 
 
 def holds_volumes(path: str | Path) -> bool:
@@ -177,15 +173,25 @@ def _read(file: Path) -> np.ndarray:
         check_file(file)
         if file.name.lower().endswith(NIFTI):
             return _nifti(file)
-        array = np.load(file, allow_pickle=False)
-        if isinstance(array, np.lib.npyio.NpzFile):
-            with array:
-                if len(array.files) != 1:
-                    raise ValueError(f"expected one array, found {len(array.files)}")
-                array = array[array.files[0]]
-    except DAMAGE as error:
+        arrays = list(_arrays(file).values())
+        if len(arrays) != 1:
+            raise ValueError(f"expected one array, found {len(arrays)}")
+        return arrays[0]
+    except ImportError:  # nibabel is missing
+        raise
+    except Exception as error:  # NumPy and nibabel raise errors of any type for damaged files
         raise ValueError(f"{file} cannot be read as a volume: {_line(error)}") from error
-    return np.asarray(array)
+
+
+def _arrays(file: Path) -> dict[str, np.ndarray]:
+    """Return the arrays of a NumPy file by their names."""
+    with check_file(file).open("rb") as stream:
+        loaded = np.load(stream, allow_pickle=False)
+        if not isinstance(loaded, np.lib.npyio.NpzFile):
+            return {"volumes": loaded}
+        with loaded:
+            # NumPy returns the raw bytes of a member that is not an .npy file.
+            return {name: np.asarray(loaded[name]) for name in loaded.files}
 
 
 def _nifti(file: Path) -> np.ndarray:
@@ -196,11 +202,11 @@ def _nifti(file: Path) -> np.ndarray:
         raise ImportError(
             f"{file} is a NIfTI file, which needs nibabel: python -m pip install 'tammes[volumes]'"
         ) from error
-    try:
-        image = nibabel.as_closest_canonical(nibabel.load(file))
-        array = np.asarray(image.dataobj, dtype=np.float32)
-    except nibabel.filebasedimages.ImageFileError as error:
-        raise ValueError(_line(error)) from error
+    image = nibabel.as_closest_canonical(nibabel.load(file))
+    kind = image.get_data_dtype()
+    if kind.kind not in "iuf":  # colors, or complex numbers, whose imaginary part would be lost
+        raise ValueError(f"expected real numbers, got {kind}")
+    array = np.asarray(image.dataobj, dtype=np.float32)
     while array.ndim > 3 and array.shape[-1] == 1:
         array = array[..., 0]
     # x y z -> z y x
@@ -218,13 +224,8 @@ def _of_one_file(file: Path) -> tuple[list[str], Sequence[np.ndarray]]:
     if not file.name.lower().endswith(NUMPY):
         raise ValueError(f"expected a folder of volumes, or a file .npy or .npz with all, got {file}")
     try:
-        loaded = np.load(check_file(file), allow_pickle=False)
-        if isinstance(loaded, np.lib.npyio.NpzFile):
-            with loaded:
-                arrays = {name: loaded[name] for name in loaded.files}
-        else:
-            arrays = {"volumes": loaded}
-    except DAMAGE as error:
+        arrays = _arrays(file)
+    except Exception as error:  # NumPy raises errors of any type for damaged files
         raise ValueError(f"{file} cannot be read: {_line(error)}") from error
     stacks = {name: array for name, array in arrays.items() if array.ndim in (4, 5)}
     if len(stacks) != 1:
@@ -233,7 +234,8 @@ def _of_one_file(file: Path) -> tuple[list[str], Sequence[np.ndarray]]:
             f"expected one array of volumes (n, d, h, w) or (n, 1, d, h, w) in {file}, got {shapes}"
         )
     (stack,) = stacks.values()
-    names = [str(name) for name in arrays["name"]] if "name" in arrays else list(map(str, range(len(stack))))
+    given = arrays.get("name", np.arange(len(stack))).ravel().tolist()
+    names = [name.decode(errors="replace") if isinstance(name, bytes) else str(name) for name in given]
     if len(names) != len(stack):
         raise ValueError(f"expected a name for each of {len(stack)} volumes in {file}, got {len(names)}")
     return names, [_volume(array, f"{file}, volume {name}") for name, array in zip(names, stack, strict=True)]

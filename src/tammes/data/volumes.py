@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import torch
@@ -10,7 +11,7 @@ from torch import Tensor
 from torch.utils.data import Dataset
 
 from tammes.checks import check_number
-from tammes.data.labels import Rows, at_least_two_classes, check_names_and_labels, row_of
+from tammes.data.labels import Rows, at_least_two_classes, check_names_and_labels, row_of, rows_of
 from tammes.data.outcomes import Outcomes
 
 Size = tuple[int, int, int]
@@ -84,11 +85,11 @@ class Volumes(Dataset[tuple[Tensor, int]]):
 
     def batch(self, indices: Rows) -> Float32[Tensor, "batch 1 d h w"]:
         """Return the voxels of several volumes."""
-        return self.voxels[[row_of(int(index), len(self)) for index in indices]]
+        return self.voxels[rows_of(indices, len(self))]
 
     def subset(self, indices: Rows) -> Volumes:
         """Return the volumes with these indices, in this order, renumbered from 0."""
-        rows = [range(len(self))[index] for index in indices]
+        rows = rows_of(indices, len(self)).tolist()
         return Volumes(
             voxels=self.voxels[rows],
             names=tuple(self.names[row] for row in rows),
@@ -147,7 +148,10 @@ def check_window(window: Window) -> Window:
         >>> check_window((-1000.0, 0.0))
         (-1000.0, 0.0)
     """
-    low, high = (check_number("window", end) for end in window)
+    ends = tuple(window) if isinstance(window, Iterable) else (window,)
+    if len(ends) != 2:
+        raise ValueError(f"window must be a smaller and a larger value, such as (-1000, 0), got {window!r}")
+    low, high = (check_number("window", end) for end in ends)
     if not low < high:
         raise ValueError(f"window must be a smaller and a larger value, got {low:g} to {high:g}")
     return low, high

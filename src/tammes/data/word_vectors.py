@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -31,8 +31,9 @@ def read_word_vectors(path: str | Path, words: tuple[str, ...], *, dim: int | No
     r"""Read the vectors of a vocabulary's words from a file with a word and its numbers in each line.
 
     Of word2vec and fastText the first line says how many words and numbers there are; GloVe has no such line.
-    Lines of other words are skipped, so that memory holds only what is needed. A word that the file does not
-    hold is looked for in lower case.
+    Lines of other words are skipped, so that memory holds only what is needed, and blank ones too. Words of
+    the file may hold blanks, as some of GloVe do. A word that the file does not hold is looked for in lower
+    case.
 
     Args:
         path: the file, in UTF-8.
@@ -51,17 +52,34 @@ def read_word_vectors(path: str | Path, words: tuple[str, ...], *, dim: int | No
         ...     read_word_vectors(Path(root) / "vectors.vec", ("[UNK]", "dog")).vectors.tolist()
         [[0.0, 1.0, 0.0]]
     """
-    ids = {word: row for row, word in enumerate(words)}
+    wanted: dict[str, list[int]] = {}
     for row, each in enumerate(words):
-        ids.setdefault(each.lower(), row)
+        for spelling in dict.fromkeys((each, each.lower())):
+            wanted.setdefault(spelling, []).append(row)
     found: dict[int, np.ndarray] = {}
+    exact: set[int] = set()
     with check_file(Path(path)).open("rb") as file:
         for number, line in enumerate(file, 1):
-            word, _, numbers = line.rstrip().partition(b" ")
-            if number == 1 and numbers.isdigit() and word.isdigit():  # the count of words and of numbers
-                dim = _checked(dim, int(numbers), path, number)
+            word, *parts = line.rstrip().split(b" ")
+            if number == 1 and len(parts) == 1 and parts[0].isdigit() and word.isdigit():
+                dim = _checked(dim, int(parts[0]), path, number)  # the count of words and of numbers
                 continue
-            dim = _add(found, ids, word, numbers, dim, path, number)
+            if not word and not parts:
+                continue  # a blank line
+            # Some words of GloVe hold blanks, such as ". . .".
+            while dim is not None and len(parts) > dim and not _is_number(parts[0]):
+                word = word + b" " + parts.pop(0)
+            dim = _checked(dim, len(parts), path, number)
+            name = word.decode("utf-8", "replace")
+            # The first vector counts, and that of a word itself before that of its lower case.
+            rows = [
+                row for row in wanted.get(name, ()) if row not in (exact if words[row] == name else found)
+            ]
+            if not rows:
+                continue
+            vector = _vector(parts, path, number)
+            found.update(dict.fromkeys(rows, vector))
+            exact.update(row for row in rows if words[row] == name)
     if not found:
         raise ValueError(
             f"expected vectors of the words of the data in {path}, found none of {len(words)}: is it in the "
@@ -73,29 +91,22 @@ def read_word_vectors(path: str | Path, words: tuple[str, ...], *, dim: int | No
     )
 
 
-def _add(
-    found: dict[int, np.ndarray],
-    ids: Mapping[str, int],
-    word: bytes,
-    numbers: bytes,
-    dim: int | None,
-    path: str | Path,
-    line: int,
-) -> int:
-    """Keep the vector of a line if its word is wanted, and return the number of its numbers."""
-    parts = numbers.split(b" ")
-    dim = _checked(dim, len(parts), path, line)
-    row = ids.get(word.decode("utf-8", "replace"))
-    if row is None or row in found:
-        return dim
+def _vector(parts: Sequence[bytes], path: str | Path, line: int) -> np.ndarray:
     try:
         vector = np.array([float(part) for part in parts], dtype=np.float32)
     except ValueError as error:
         raise ValueError(f"expected numbers behind the word in line {line} of {path}: {error}") from error
     if not np.isfinite(vector).all():
         raise ValueError(f"expected finite numbers behind the word in line {line} of {path}")
-    found[row] = vector
-    return dim
+    return vector
+
+
+def _is_number(part: bytes) -> bool:
+    try:
+        float(part)
+    except ValueError:
+        return False
+    return True
 
 
 def _checked(dim: int | None, got: int, path: str | Path, line: int) -> int:

@@ -82,10 +82,11 @@ class GraphEncoder(Encoder):
 
     def _inputs(self, batch: GraphBatch) -> Float[Tensor, "nodes inputs"]:
         h = batch.features
+        own = self.inputs - (0 if self.positions is None else self.positions.features)
+        if h.shape[1] != own:
+            raise ValueError(f"expected nodes with {own} features, got {h.shape[1]}")
         if self.positions is not None:
             h = torch.cat([h, self.positions(batch)], dim=1)
-        if h.shape[1] != self.inputs:
-            raise ValueError(f"expected nodes with {self.inputs} features, got {h.shape[1]}")
         return h if self.first is None else self.first(h)
 
     def _of_sample(self, batch: NodeBatch, hops: Int64[Tensor, " nodes"]) -> Float[Tensor, "rows features"]:

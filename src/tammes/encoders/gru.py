@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, get_args
 
 import torch
 from jaxtyping import Float, Int
@@ -135,7 +135,7 @@ class GRUConfig(SentenceNetworkConfig):
         dropout: Share of the entries of embedded words that training sets to zero.
 
     Raises:
-        ValueError: a width or length below 1, a dropout outside [0, 1).
+        ValueError: a width or length below 1, an unknown pooling, a dropout outside [0, 1).
 
     Example:
         >>> GRUConfig(width=8, bidirectional=True).build(words=("[UNK]", "cat")).features
@@ -154,6 +154,8 @@ class GRUConfig(SentenceNetworkConfig):
     def __post_init__(self) -> None:
         for name in ("width", "embedding", "max_length"):
             check_integer(name, getattr(self, name))
+        if self.pooling not in get_args(Pooled):
+            raise ValueError(f"pooling must be one of {', '.join(get_args(Pooled))}, got {self.pooling!r}")
         check_number("dropout", self.dropout, minimum=0, below=1)
 
     @property

@@ -146,8 +146,8 @@ class TextTransformerConfig(SentenceNetworkConfig):
         dropout: Share of the entries of embedded tokens and of branches that training sets to zero.
 
     Raises:
-        ValueError: a number below 1, heads that do not divide the width into even parts, a dropout outside
-            [0, 1).
+        ValueError: a number below 1, heads that do not divide the width into even parts, unknown positions,
+            a dropout outside [0, 1).
 
     Example:
         >>> TextTransformerConfig(width=8, heads=2).build(words=("[UNK]", "cat")).features
@@ -170,6 +170,8 @@ class TextTransformerConfig(SentenceNetworkConfig):
             raise ValueError(
                 f"heads must divide the width into even parts, got {self.heads} heads of {self.width}"
             )
+        if self.positions not in ("rotary", "learned"):
+            raise ValueError(f'positions must be "rotary" or "learned", got {self.positions!r}')
         check_number("dropout", self.dropout, minimum=0, below=1)
 
     @property

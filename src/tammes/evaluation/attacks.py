@@ -75,9 +75,11 @@ class PGD:
             labels: index of the right logit of each image.
 
         Raises:
-            ValueError: labels of another number, or a classifier without a gradient in its input.
+            ValueError: no images, pixels outside [0, 1], labels of another number, or a classifier without a
+                gradient in its input.
         """
         check_shape("labels, one for each image,", labels.shape, (len(images),))
+        check_pixels(images)
         check_input_gradient(classify, images)
         low, high = (images - self.radius).clamp(min=0), (images + self.radius).clamp(max=1)
         step = LENGTHENED * self.radius / self.steps if self.step is None else self.step
@@ -107,7 +109,8 @@ def attacked_accuracy(
         attack: attack on each image; None for none.
 
     Raises:
-        ValueError: no images, labels of another number, or a classifier without a gradient in its input.
+        ValueError: no images, pixels outside [0, 1], labels of another number, or a classifier without a
+            gradient in its input.
 
     Source: Robinson (2023), Figure 4-5 and appendix B.2.3 (robust accuracy).
 
@@ -121,8 +124,7 @@ def attacked_accuracy(
         0.5
     """
     check_shape("labels, one for each image,", labels.shape, (len(images),))
-    if len(images) == 0:
-        raise ValueError(NO_IMAGE)
+    check_pixels(images)
     right = 0
     for some, named in zip(images.split(BATCH), labels.split(BATCH), strict=True):
         attacked = some if attack is None else attack(classify, some, named)
@@ -153,8 +155,8 @@ def towards(
         The changed images, and the number of steps of each; -1 where `most` were not enough.
 
     Raises:
-        ValueError: targets of another number, a number out of its range, or a classifier without a gradient
-            in its input.
+        ValueError: no images, pixels outside [0, 1], targets of another number, a number out of its range, or
+            a classifier without a gradient in its input.
 
     Source: Robinson (2023), section 4.4.3. Differs: pixels stay in [0, 1].
 
@@ -167,6 +169,7 @@ def towards(
     check_shape("targets, one for each image,", targets.shape, (len(images),))
     check_number("step", step, above=0)
     check_integer("most", most)
+    check_pixels(images)
     check_input_gradient(classify, images)
     moved = images.clone()
     taken = torch.full_like(targets, -1)
@@ -181,6 +184,32 @@ def towards(
         slope = _loss_gradient(classify, moved[open_rows], targets[open_rows])
         moved[open_rows] = (moved[open_rows] - step * slope.sign()).clamp(0, 1)
     return moved, taken
+
+
+def check_pixels(images: Float[Tensor, "n channels height width"]) -> None:
+    """Raise ValueError unless there are images, in floating point and in [0, 1].
+
+    An attack keeps pixels in [0, 1], and would cut off normalized images before it begins.
+
+    Args:
+        images: images to attack.
+
+    Example:
+        >>> check_pixels(torch.tensor([[[[-1.0, 2.0]]]]))
+        Traceback (most recent call last):
+            ...
+        ValueError: expected images in [0, 1], got -1 to 2: normalize them within the classifier
+    """
+    if len(images) == 0:
+        raise ValueError(NO_IMAGE)
+    if not images.is_floating_point():
+        raise ValueError(f"expected images in [0, 1] as floating-point numbers, got {images.dtype}")
+    smallest, largest = (float(end) for end in images.aminmax())
+    if not (smallest >= 0 and largest <= 1):  # true for NaN as well
+        raise ValueError(
+            f"expected images in [0, 1], got {smallest:g} to {largest:g}: normalize them within the "
+            "classifier"
+        )
 
 
 def check_input_gradient(classify: Classify, images: Float[Tensor, "n channels height width"]) -> None:

@@ -51,14 +51,37 @@ class LabeledFeatures:
     def of(
         cls, features: Tensor | NDArray[np.floating], labels: Tensor | NDArray[np.integer]
     ) -> "LabeledFeatures":
-        """Make labeled features from tensors or arrays, (n, features) and (n,); integers become int64."""
-        found = torch.as_tensor(labels)
+        """Make labeled features from tensors or arrays, (n, features) and (n,); integers become int64.
+
+        Raises:
+            ValueError: see `LabeledFeatures`, or arrays of something else than numbers, such as words.
+        """
+        found = _tensor("labels", labels)
         # Differences of unsigned numbers wrap around.
         found = found if found.is_floating_point() or found.is_complex() else found.long()
-        return cls(features=torch.as_tensor(features), labels=found)
+        return cls(features=_tensor("features", features), labels=found)
 
     def __len__(self) -> int:
         return len(self.labels)
+
+
+def _tensor(name: str, values: Tensor | NDArray[np.generic]) -> Tensor:
+    """Return an array as a tensor, in whichever order its bytes and its rows stand in memory."""
+    if isinstance(values, Tensor):
+        return values
+    array = np.asarray(values)
+    if array.dtype.kind not in "biufc":
+        raise ValueError(f"expected numbers as {name}, got an array of {array.dtype}")
+    return torch.from_numpy(np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("=")))
+
+
+def check_tested(train: LabeledFeatures, features: Float[Tensor, "m features"]) -> None:
+    """Raise ValueError unless the features of test points are finite, and as wide as those of training.
+
+    Of NaN every classifier would name a class, the first one.
+    """
+    check_shape("features of test points", features.shape, (None, train.features.shape[1]))
+    check_finite_rows("features", features)
 
 
 def check_comparable(train: LabeledFeatures, test: LabeledFeatures) -> None:

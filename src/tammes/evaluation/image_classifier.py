@@ -10,6 +10,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
+from tammes.checks import check_finite_rows
 from tammes.data.images import Images
 from tammes.estimate import Estimate
 from tammes.evaluation.readout import LinearReadout
@@ -62,8 +63,12 @@ def named(
         classifier: the classifier.
         images: the images.
         among: labels to choose from; None for all.
+
+    Raises:
+        ValueError: logits that are NaN or infinite, of which the first class would be the largest.
     """
     logits, classes = classifier.logits(images), classifier.classes.cpu()
+    check_finite_rows("logits", logits)
     if among is not None:
         columns = torch.isin(classes, among)
         logits, classes = logits[:, columns], classes[columns]

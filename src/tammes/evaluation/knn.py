@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from tammes.checks import check_integer, check_number
-from tammes.evaluation.features import LabeledFeatures, check_comparable
+from tammes.evaluation.features import LabeledFeatures, check_comparable, check_tested
 
 # Elements of one block of similarities: 64 MiB in float32, whatever the number of points.
 BLOCK = 2**24
@@ -77,10 +77,12 @@ class KNN:
         """Return the predicted label of each row of `features`.
 
         Raises:
-            ValueError: more neighbors than training points.
+            ValueError: more neighbors than training points, or features that are of another width, NaN or
+                infinite.
         """
         n = len(train)
         self.check_points(n)
+        check_tested(train, features)
         classes, labels = torch.unique(train.labels, return_inverse=True)
         references = _directions(train.features)
         queries = _directions(features).to(references.dtype)
@@ -99,7 +101,8 @@ class KNN:
             v = torch.ones_like(s)
         else:
             # Only ratios of votes matter: with the largest at 1, none overflows.
-            v = ((s - s.amax(dim=1, keepdim=True)) / self.temperature).exp()
+            # In float64, since a temperature below float32's smallest number would be 0 there, and 0 / 0 NaN.
+            v = ((s - s.amax(dim=1, keepdim=True)).double() / self.temperature).exp().to(s.dtype)
         nothing = s.new_zeros(len(s), classes)
         votes = nothing.scatter_add(1, neighbor_classes, v)
         closeness = nothing.scatter_add(1, neighbor_classes, s)

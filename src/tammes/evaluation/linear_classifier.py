@@ -9,7 +9,7 @@ from torch import Tensor
 from torch.nn.functional import cross_entropy
 
 from tammes.checks import check_integer, check_number, check_seed
-from tammes.evaluation.features import LabeledFeatures, check_comparable
+from tammes.evaluation.features import LabeledFeatures, check_comparable, check_tested
 
 # Elements of one block of scores: 64 MiB in float32, whatever the number of points.
 BLOCK = 2**24
@@ -42,7 +42,12 @@ class MeanClassifier:
 
     @torch.no_grad()
     def predict(self, train: LabeledFeatures, features: Float[Tensor, "m features"]) -> Int[Tensor, " m"]:
-        """Return the predicted label of each row of `features`."""
+        """Return the predicted label of each row of `features`.
+
+        Raises:
+            ValueError: features that are of another width, NaN or infinite.
+        """
+        check_tested(train, features)
         classes, means = class_means(train)
         return classes[largest_products(features.to(means.dtype), means)]
 
@@ -68,12 +73,24 @@ def largest_products(
 ) -> Int[Tensor, " m"]:
     """Return the direction with the largest inner product for each row, the first among equals.
 
+    Raises:
+        ValueError: products that are too large for the type.
+
     Example:
         >>> largest_products(torch.tensor([[0.0, 2.0]]), torch.eye(2))
         tensor([1])
     """
     rows = max(1, BLOCK // len(directions))
-    return torch.cat([(block @ directions.T).argmax(dim=1) for block in features.split(rows)])
+    return torch.cat([_largest(block @ directions.T) for block in features.split(rows)])
+
+
+def _largest(products: Float[Tensor, "m classes"]) -> Int[Tensor, " m"]:
+    if not bool(products.amax(dim=1).isfinite().all()):
+        raise ValueError(
+            f"expected features whose inner products {products.dtype} can hold, got larger ones: divide all "
+            "features by a constant"
+        )
+    return products.argmax(dim=1)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -124,7 +141,12 @@ class LinearClassifier:
         return float((self.predict(train, test.features) == test.labels).to(torch.float64).mean())
 
     def predict(self, train: LabeledFeatures, features: Float[Tensor, "m features"]) -> Int[Tensor, " m"]:
-        """Return the predicted label of each row of `features`."""
+        """Return the predicted label of each row of `features`.
+
+        Raises:
+            ValueError: features that are of another width, NaN or infinite.
+        """
+        check_tested(train, features)
         classes, targets = torch.unique(train.labels, return_inverse=True)
         known = train.features.detach()
         known = known if known.dtype == torch.float64 else known.float()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import torch
-from jaxtyping import Int64
+from jaxtyping import Integer
 from torch import Tensor
 
 from tammes.checks import check_shape
@@ -32,7 +32,7 @@ class OrdinalScore:
     one_off: Estimate
 
     @classmethod
-    def of(cls, predicted: Int64[Tensor, " n"], grades: Int64[Tensor, " n"]) -> OrdinalScore:
+    def of(cls, predicted: Integer[Tensor, " n"], grades: Integer[Tensor, " n"]) -> OrdinalScore:
         """Measure predictions, with Wilson's intervals over the points.
 
             accuracy  =  share of |p_i - y_i| = 0 ,        1-off  =  share of |p_i - y_i| <= 1
@@ -50,7 +50,7 @@ class OrdinalScore:
         n = len(grades)
         if n == 0:
             raise ValueError("expected at least one grade, got none")
-        apart = (predicted.cpu() - grades.cpu()).abs()
+        apart = (predicted.cpu().long() - grades.cpu().long()).abs()  # of bytes, 0 - 1 would be 255
         return cls(
             accuracy=Estimate.of_share(int((apart == 0).sum()) / n, n),
             one_off=Estimate.of_share(int((apart <= 1).sum()) / n, n),
@@ -91,7 +91,7 @@ def ordinal_probe(
     return OrdinalScore(accuracy=accuracy, one_off=one_off)
 
 
-def constant_guess(grades: Int64[Tensor, " n"]) -> OrdinalScore:
+def constant_guess(grades: Integer[Tensor, " n"]) -> OrdinalScore:
     """Return the accuracies of the best constant: of the commonest grade, and of the best middle grade.
 
     Each is the best that features without information could reach, and the two may need different grades.

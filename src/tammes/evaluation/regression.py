@@ -162,7 +162,8 @@ def r_squared(predicted: Float[Tensor, " n"], outcome: Float[Tensor, " n"]) -> E
         outcome: outcome y_i of each point, at least three and not all equal.
 
     Raises:
-        ValueError: If the numbers differ, or the outcomes do not.
+        ValueError: If the numbers differ, or the outcomes do not; a prediction or an outcome that is NaN or
+            infinite.
 
     Source: Efron and Stein, The Jackknife Estimate of Variance, 1981.
 
@@ -172,6 +173,8 @@ def r_squared(predicted: Float[Tensor, " n"], outcome: Float[Tensor, " n"]) -> E
         0.992 [0.968, 1.016]
     """
     check_shape("outcomes, one for each prediction,", outcome.shape, tuple(predicted.shape))
+    check_finite_rows("predictions", predicted[:, None])
+    check_finite_rows("outcomes", outcome[:, None])
     y, p = (each.detach().cpu().double() for each in (outcome, predicted))
     n = len(y)
     around = (y - y.mean()).square()

@@ -113,12 +113,13 @@ class Adjacent:
         Args:
             documents: document of each sentence.
             seed: random seed of the epoch.
-            size: sentences of the largest batch.
+            size: sentences of the largest batch, at least three times as many as the window and one.
             positions: position of each sentence in its document; None where the rows are in reading order
                 without gaps.
 
         Raises:
-            ValueError: no sentence has a positive, or the window is longer than every document.
+            ValueError: no sentence has a positive, the window is longer than every document, or a smaller
+                size.
         """
         order = self._readable(documents, positions)
         lengths = documents[order].unique_consecutive(return_counts=True)[1]

@@ -248,7 +248,7 @@ class Photographs(Augmentation):
         ]
         if colored:
             modules.append(kornia.RandomGrayscale(p=self.grayscale_probability))
-        if self.blur_probability > 0:
+        if self.blur_probability > 0 and size > 1:  # a single pixel has no neighbors to blur it with
             from tammes.positives.blur import Blur
 
             width = max(3, size // 10 // 2 * 2 + 1)

@@ -173,10 +173,15 @@ class PerturbEdges(GraphAugmentation):
 
     @override
     def changed(self, batch: GraphBatch, noise: GraphNoise, share: Float[Tensor, " graphs"]) -> GraphBatch:
-        owner = batch.owner[batch.edges[0]]
-        number = (torch.bincount(owner, minlength=batch.count) // 2 * share).long()
-        # Both directions of an edge have one number, so they are dropped together.
-        kept = ~_first(noise.of_edges(batch, stream=1), owner, 2 * number)
+        # An edge counts once, whether it has two directions or joins a node to itself. Both directions have
+        # one number, so they are dropped together.
+        numbers, once = noise.of_edges(batch, stream=1), batch.edges[0] <= batch.edges[1]
+        owner = batch.owner[batch.edges[0, once]]
+        number = (torch.bincount(owner, minlength=batch.count) * share).long()
+        dropped = _first(numbers[once], owner, number)
+        largest = numbers.new_full((batch.count,), -1.0)
+        largest = largest.scatter_reduce(0, owner[dropped], numbers[once][dropped], "amax")
+        kept = numbers > largest[batch.owner[batch.edges[0]]]
         graph = torch.arange(batch.count, device=owner.device).repeat_interleave(number)
         place = torch.arange(len(graph), device=owner.device) - (number.cumsum(0) - number)[graph]
         ends = [

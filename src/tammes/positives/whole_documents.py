@@ -9,6 +9,8 @@ import torch
 from jaxtyping import Int64
 from torch import Tensor
 
+from tammes.checks import check_integer
+
 
 def whole_documents(
     lengths: Int64[Tensor, " documents"], *, size: int, shortest: int, seed: int
@@ -25,11 +27,20 @@ def whole_documents(
         shortest: rows of the shortest piece of a document that is cut.
         seed: random seed of the order and the cuts.
 
+    Raises:
+        ValueError: a smaller size.
+
     Example:
         >>> batches = whole_documents(torch.tensor([2, 3, 2, 1]), size=4, shortest=1, seed=0)
         >>> [batch.tolist() for batch in batches]
         [[0, 1, 5, 6], [2, 3, 4, 7]]
     """
+    check_integer(
+        "size",
+        size,
+        minimum=3 * shortest,
+        reason=f"a long document is cut into pieces of {shortest} and more",
+    )
     generator = torch.Generator().manual_seed(seed)
     pieces = _pieces(lengths, size, shortest, generator)
     starts = pieces.cumsum(0) - pieces

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -109,6 +110,16 @@ def test_titles_stand_before_texts_and_queries_without_an_answer_are_left_out(tm
         ("queries.jsonl", "{}", "corpus.jsonl is missing"),
         ("sts.csv", "sentence1,sentence2,score\na,b,1\nc,d,much\n", "line 3 of .*sts.csv.*'much'"),
         ("sts.csv", "sentence1,sentence2,score\na,b,1\nc,,2\n", "line 3 of"),
+        (
+            "sts.csv",
+            "score,sentence1,sentence2\n1,a,b\n2,It rained, so,c\n",
+            "3 fields in line 3 of .*, got 4",
+        ),
+        (
+            "sts.csv",
+            'sentence1,sentence2,score\n"a,b,1\n' + "c,d,2\n" * 30_000,
+            "sts.csv, got something else",
+        ),
         ("sts.csv", "sentence1,sentence2,score\na,b,1\nc,d,1\ne,f,1\n", "different scores"),
     ],
 )
@@ -126,6 +137,12 @@ def test_an_empty_folder_and_none_are_refused(tmp_path: Path) -> None:
         find_tasks(tmp_path / "no")
 
 
+def test_a_named_pipe_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "sts.csv")
+    with pytest.raises(ValueError, match=r"expected a regular file at .*sts\.csv, got a named pipe"):
+        find_tasks(tmp_path)
+
+
 def test_two_tasks_of_one_name_are_refused(tmp_path: Path) -> None:
     for name in ("a", "b"):
         (tmp_path / name).mkdir()
@@ -139,11 +156,20 @@ def test_two_tasks_of_one_name_are_refused(tmp_path: Path) -> None:
     [
         ("TREC.test", "LOC:city Where ?", "class LOC .* lacks"),
         ("TREC.test", "no label here", "line 1 of"),
+        ("TREC.test", "NUM:date When ?\n\n \nno label here", "line 4 of"),
         ("msr_paraphrase_test.txt", "Quality\tone\n", "expected the columns Quality"),
         ("msr_paraphrase_test.txt", "Quality\t#1 ID\t#2 ID\t#1 String\t#2 String\n2\t1\t1\ta\tb", "line 2"),
+        ("msr_paraphrase_test.txt", "\nQuality\t#1 ID\t#2 ID\t#1 String\t#2 String\n\n1\ta", "line 4"),
+        (
+            "msr_paraphrase_test.txt",
+            "Quality\t#1 ID\t#2 ID\t#1 String\t#2 String\n",
+            "expected pairs of sentences in .*test.txt, found none",
+        ),
         ("custrev.neg", " \n", "found none"),
         ("animals/qrels/test.tsv", "query-id\tcorpus-id\tscore\nq1\td99\t1", "document 'd99'"),
         ("animals/qrels/test.tsv", "query-id\tcorpus-id\tscore\nq1\td1\tmuch", "line 2"),
+        ("animals/qrels/test.tsv", "query-id\tcorpus-id\tscore\nq1\td1\t1\nq1\td2\tnan", "line 3"),
+        ("animals/qrels/test.tsv", "query-id\tcorpus-id\tscore\nq1\td1\tinf", "line 2"),
         ("animals/qrels/test.tsv", "q1 d1 1", "expected the columns query-id"),
         ("animals/qrels/test.tsv", "query-id\tcorpus-id\tscore\nq1\td1\t0", "no query with a relevant"),
         ("animals/queries.jsonl", '{"_id": "q1", "text": "a"}\n' * 2, "each _id once"),
@@ -254,6 +280,19 @@ def test_equal_sentences_are_encoded_once(tmp_path: Path) -> None:
     evaluate(ScoredPairs(name="s", pairs=pairs, scores=torch.arange(5.0)), embed)
     assert len(seen) == 1
     assert len(seen[0]) == 6
+
+
+def test_tasks_without_a_test_pair_or_with_numbers_that_are_not_finite_are_refused() -> None:
+    pairs = (("a", "b"), ("c", "d"), ("e", "f"))
+    with pytest.raises(ValueError, match="MSRP: expected at least one test pair, got none"):
+        SentencePairs(
+            name="MSRP", pairs=pairs, labels=torch.tensor([0, 1, 1]), tested=(), tested_labels=torch.zeros(0)
+        )
+    with pytest.raises(ValueError, match="STS: expected finite scores, got nan in row 1"):
+        ScoredPairs(name="STS", pairs=pairs, scores=torch.tensor([1.0, torch.nan, 2.0]))
+    for gain in (float("inf"), float("nan")):
+        with pytest.raises(ValueError, match="animals: expected finite gains, got others for 'purrs'"):
+            Retrieval(name="animals", queries=("purrs",), documents=("a", "b"), relevance=({1: gain},))
 
 
 def test_features_that_are_not_usable_are_refused(tmp_path: Path) -> None:

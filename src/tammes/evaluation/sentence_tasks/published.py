@@ -49,7 +49,7 @@ def read_classes(name: str, files: Sequence[Path]) -> SentenceClasses:
     sentences: list[str] = []
     labels: list[int] = []
     for label, file in enumerate(files):
-        found = _lines(file)
+        found = [line.strip() for _, line in _lines(file)]
         if not found:
             raise ValueError(f"expected a sentence on each line of {file}, found none")
         sentences += found
@@ -98,7 +98,7 @@ def read_msrp(train: Path, test: Path) -> SentencePairs:
     r"""Return MSRP: tables of tabs with the columns Quality, #1 ID, #2 ID, #1 String, #2 String.
 
     Raises:
-        ValueError: another header, or a row of another form.
+        ValueError: another header, a row of another form, or no row.
 
     Example:
         >>> import tempfile
@@ -120,15 +120,17 @@ def read_msrp(train: Path, test: Path) -> SentencePairs:
     )
 
 
-def _lines(file: Path) -> list[str]:
+def _lines(file: Path, encoding: str = "latin-1") -> list[tuple[int, str]]:
+    """Return the number and the content of each line that is not blank."""
     # Lines end at \\n alone: 0x85 is a character of some sentences, at which str.splitlines would cut.
-    return [line.strip() for line in read_text(file, "latin-1").split("\n") if line.strip()]
+    lines = enumerate(read_text(file, encoding).split("\n"), 1)
+    return [(number, line) for number, line in lines if line.strip()]
 
 
 def _questions(file: Path) -> list[tuple[str, str]]:
     found = []
-    for number, line in enumerate(_lines(file), 1):
-        label, _, question = line.partition(" ")
+    for number, line in _lines(file):
+        label, _, question = line.strip().partition(" ")
         if ":" not in label or not question.strip():
             raise ValueError(
                 f"expected CLASS:subclass and a question in line {number} of {file}, got {line[:40]!r}"
@@ -141,13 +143,13 @@ def _questions(file: Path) -> list[tuple[str, str]]:
 
 def _pairs(file: Path) -> list[tuple[tuple[str, str], int]]:
     # A quotation mark is a character of its sentence: no reader of CSV may see it.
-    head, *rows = [line for line in read_text(file, "utf-8").split("\n") if line.strip()] or [""]
+    (_, head), *rows = _lines(file, "utf-8") or [(1, "")]
     if tuple(name.strip() for name in head.split("\t")) != MSRP_COLUMNS:
         raise ValueError(
             f"expected the columns {', '.join(MSRP_COLUMNS)} between tabs in {file}, got {head[:60]!r}"
         )
     found = []
-    for number, row in enumerate(rows, 2):
+    for number, row in rows:
         fields = [field.strip() for field in row.split("\t")]
         if len(fields) != 5 or fields[0] not in ("0", "1") or not (fields[3] and fields[4]):
             raise ValueError(
@@ -155,4 +157,6 @@ def _pairs(file: Path) -> list[tuple[tuple[str, str], int]]:
                 f"got {row[:60]!r}"
             )
         found.append(((fields[3], fields[4]), int(fields[0])))
+    if not found:
+        raise ValueError(f"expected pairs of sentences in {file}, found none")
     return found

@@ -12,6 +12,7 @@ from typing import Any
 
 import torch
 
+from tammes.checks import check_file
 from tammes.data.passages import read_text
 from tammes.evaluation.sentence_tasks.tasks import Retrieval, ScoredPairs
 
@@ -31,7 +32,7 @@ QRELS_COLUMNS = ("query-id", "corpus-id", "score")
 
 def has_pair_columns(file: Path) -> bool:
     """Return whether the first line of a table names the columns of pairs with scores."""
-    with file.open(encoding="utf-8-sig", errors="replace") as stream:
+    with check_file(file).open(encoding="utf-8-sig", errors="replace") as stream:
         first = stream.readline(100_000)
     if file.suffix == ".jsonl":
         try:
@@ -49,7 +50,8 @@ def read_scored_pairs(file: Path) -> ScoredPairs:
     CSV, TSV or JSON lines with the columns sentence1, sentence2 and score, or a file of the STS benchmark.
 
     Raises:
-        ValueError: a row without two sentences or a finite score (the message has its line).
+        ValueError: a row without two sentences or a finite score, or with more fields than the first line
+            (the message has its line); a table that is no CSV.
 
     Example:
         >>> import tempfile
@@ -90,9 +92,22 @@ def _rows_of_pairs(file: Path) -> Iterator[tuple[int, Any, Any, Any]]:
                 yield line, fields[5], fields[6], fields[4]
     else:
         reader = csv.DictReader(io.StringIO(text), delimiter=_delimiter(file))
-        reader.fieldnames = [name.strip() for name in reader.fieldnames or ()]
-        for each in reader:
-            yield reader.line_num, each.get(FIRST), each.get(SECOND), each.get(SCORE)
+        try:
+            reader.fieldnames = names = [name.strip() for name in reader.fieldnames or ()]
+            for each in reader:
+                if "".join(
+                    each.get(None, [])
+                ).strip():  # a comma of a sentence would shift the columns behind it
+                    raise ValueError(
+                        f"expected {len(names)} fields in line {reader.line_num} of {file}, got "
+                        f"{len(names) + len(each[None])}: put a sentence with commas between quotation marks"
+                    )
+                yield reader.line_num, each.get(FIRST), each.get(SECOND), each.get(SCORE)
+        except csv.Error as error:
+            raise ValueError(
+                f"expected a CSV table in {file}, got something else in line {reader.line_num} ({error}): is "
+                "a quotation mark never closed?"
+            ) from error
 
 
 def read_retrieval(folder: Path) -> Retrieval:
@@ -158,9 +173,9 @@ def _relevances(file: Path) -> Iterator[tuple[str, str, str, float]]:
         try:
             query, document, gain = fields[0], fields[1], float(fields[2])
         except (IndexError, ValueError):
-            raise ValueError(
-                f"expected two ids and a number between tabs in {where}, got {row[:60]!r}"
-            ) from None
+            gain = math.nan
+        if not math.isfinite(gain):
+            raise ValueError(f"expected two ids and a number between tabs in {where}, got {row[:60]!r}")
         yield where, query, document, gain
 
 

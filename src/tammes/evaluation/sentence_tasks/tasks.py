@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -71,7 +72,7 @@ class SentencePairs:
         tested_labels: (m,) whether the two mean the same.
 
     Raises:
-        ValueError: numbers that do not match, or pairs of one kind only.
+        ValueError: numbers that do not match, pairs of one kind only, or no test pair.
 
     Example:
         >>> task = SentencePairs(name="MSRP", pairs=(("a b", "b a"), ("a", "c")), labels=torch.tensor([1, 0]),
@@ -88,6 +89,8 @@ class SentencePairs:
 
     def __post_init__(self) -> None:
         _check_labels(self.name, self.labels, len(self.pairs), 2)
+        if not self.tested:
+            raise ValueError(f"{self.name}: expected at least one test pair, got none")
         check_shape(f"test labels of {self.name}", self.tested_labels.shape, (len(self.tested),))
         check_indices(f"test labels of {self.name}", self.tested_labels, 2)
 
@@ -107,7 +110,8 @@ class ScoredPairs:
         scores: (n,) similarity of each pair, on any scale.
 
     Raises:
-        ValueError: fewer than three pairs, numbers that do not match, or equal scores.
+        ValueError: fewer than three pairs, numbers that do not match, equal scores, or one that is NaN or
+            infinite.
 
     Example:
         >>> pairs = (("a b", "b a"), ("a b", "a"), ("a", "c"))
@@ -121,6 +125,11 @@ class ScoredPairs:
 
     def __post_init__(self) -> None:
         check_shape(f"scores of {self.name}", self.scores.shape, (len(self.pairs),))
+        if not bool(self.scores.isfinite().all()):
+            row = int(self.scores.isfinite().logical_not().nonzero()[0])
+            raise ValueError(
+                f"{self.name}: expected finite scores, got {float(self.scores[row])} in row {row}"
+            )
         if len(self.pairs) < 3 or bool((self.scores == self.scores[0]).all()):
             raise ValueError(
                 f"{self.name}: a correlation needs three pairs with different scores at least, got "
@@ -145,7 +154,8 @@ class Retrieval:
             positive.
 
     Raises:
-        ValueError: no query, a query without a relevant document, or a row that no document has.
+        ValueError: no query, a query without a relevant document, a gain that is NaN or infinite, or a row
+            that no document has.
 
     Example:
         >>> task = Retrieval(name="animals", queries=("purrs",), documents=("cats purr", "dogs bark"),
@@ -170,6 +180,8 @@ class Retrieval:
                 raise ValueError(
                     f"{self.name}: expected a relevant document for each query, got none for {query!r}"
                 )
+            if not all(map(math.isfinite, relevant.values())):
+                raise ValueError(f"{self.name}: expected finite gains, got others for {query!r}")
             check_indices(f"documents of {self.name}", np.array(list(relevant)), len(self.documents))
 
     @property
