@@ -63,7 +63,9 @@ def main(choice: Train) -> None:
         resume=choice.resume,
         overwrite=choice.overwrite,
         checkpoint_every=choice.checkpoint_every,
-        command=Command(words=choice.words, folder=Path.cwd()),
+        command=Command(
+            words=tuple(word for word in choice.words if word != "--resume"), folder=Path.cwd()
+        ),
         copy=None if choice.copy_to is None else FolderCopy(choice.copy_to),
     )
     check_text(folder.path.resolve().name)  # of the report, and perhaps the name of the current folder
