@@ -268,6 +268,11 @@ def _volumes(data: object, summary: VolumesSummary) -> Volumes:
     if not isinstance(data, Volumes) or data.size != size:
         wanted = f"volumes of {'x'.join(map(str, size))} voxels"
         raise ValueError(f"expected {wanted} (a folder, a file, an array, or Volumes), got {_kind(data)}")
+    if data.window != window:
+        raise ValueError(
+            f"expected volumes whose values from {window[0]:g} to {window[1]:g} became 0 to 1, as in training, "
+            f"got those from {data.window[0]:g} to {data.window[1]:g}: load them with that window"
+        )
     return data
 
 
