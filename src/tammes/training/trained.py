@@ -199,8 +199,8 @@ def _images(data: object, *, size: int, channels: int) -> Images:
     if isinstance(data, Images):
         if (data.size, data.channels) != (size, channels):
             raise ValueError(
-                f"expected images of {size}x{size} pixels and {channels} channels, as in training, got "
-                f"{data!r}: load them in that size, or give their folder or files"
+                f"expected images of {channels}x{size}x{size} (channels, height and width), as in training, "
+                f"got {data!r}: load them in that size, or give their folder or files"
             )
         return data
     if isinstance(data, str | Path) and Path(data).is_dir():
@@ -270,8 +270,8 @@ def _volumes(data: object, summary: VolumesSummary) -> Volumes:
         raise ValueError(f"expected {wanted} (a folder, a file, an array, or Volumes), got {_kind(data)}")
     if data.window != window:
         raise ValueError(
-            f"expected volumes whose values from {window[0]:g} to {window[1]:g} became 0 to 1, as in training, "
-            f"got those from {data.window[0]:g} to {data.window[1]:g}: load them with that window"
+            f"expected volumes whose values from {window[0]:g} to {window[1]:g} became 0 to 1, as in "
+            f"training, got those from {data.window[0]:g} to {data.window[1]:g}: load them with that window"
         )
     return data
 
