@@ -1,5 +1,7 @@
 import errno
 import os
+import stat
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
@@ -38,6 +40,23 @@ def test_a_failed_write_names_the_file(tmp_path: Path, monkeypatch: pytest.Monke
     with pytest.raises(OSError, match="No space left") as failure:
         write_atomically(tmp_path / "file", b"new")
     assert failure.value.filename == str(tmp_path / "file")
+
+
+@pytest.mark.parametrize(("number", "is_refused"), [(errno.EINVAL, False), (errno.EIO, True)])
+def test_a_share_that_flushes_no_folders_is_written_to(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int, is_refused: bool
+) -> None:
+    flush = os.fsync
+
+    def of_files(descriptor: int) -> None:
+        if stat.S_ISDIR(os.fstat(descriptor).st_mode):
+            raise OSError(number, os.strerror(number))
+        flush(descriptor)
+
+    monkeypatch.setattr(atomic.os, "fsync", of_files)
+    with pytest.raises(OSError, match="Input/output") if is_refused else nullcontext():
+        write_atomically(tmp_path / "file", b"new")
+    assert (tmp_path / "file").read_bytes() == b"new"
 
 
 def test_parts_of_killed_processes_are_found(tmp_path: Path) -> None:

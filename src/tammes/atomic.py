@@ -1,5 +1,6 @@
 """Atomic writes: a reader finds the old file or the new one, never a part."""
 
+import errno
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -65,5 +66,8 @@ def _flush_folder(folder: Path) -> None:
         return
     try:
         os.fsync(descriptor)
+    except OSError as error:  # network shares flush files alone
+        if error.errno not in (errno.EINVAL, errno.ENOTSUP):
+            raise
     finally:
         os.close(descriptor)

@@ -132,8 +132,13 @@ def test_a_run_resumes_by_its_folder_alone(
     words = f"train {SIMCLR} {NETWORK} --data pets --out {tmp_path / 'run'} schedule:constant"
     assert run(words) == 0
     monkeypatch.chdir(tmp_path / "elsewhere")
-    assert run("train --resume ../run --epochs=3") == 0
+    assert run("train --resume ../run --epochs=3 encoder:convnet") == 0
     assert Path.cwd() == data.parent
+    assert load_run(tmp_path / "run").metrics[-1].epoch == 3
+    assert "was started with encoder:convnet, got encoder:resnet9" in fails(
+        capsys, f"train --resume {tmp_path / 'run'} encoder:resnet9"
+    )
+    assert run(f"train --resume={tmp_path / 'run'}") == 0  # to the three epochs that were asked for last
     assert load_run(tmp_path / "run").metrics[-1].epoch == 3
     assert "there is no run to resume in ../other" in fails(capsys, "train --resume ../other")
     command = json.loads((tmp_path / "run/command.json").read_text())
@@ -158,6 +163,7 @@ def test_a_run_goes_on_elsewhere_from_the_copy_at_an_address(
     (tmp_path / "here").rename(tmp_path / "a machine that is gone")
     assert run(f"train --resume {address} --epochs 3") == 0
     assert load_run(tmp_path / "runs/pets").metrics[-1].epoch == 3
+    assert run("train --resume runs/pets") == 0  # the folder of the other machine is no longer needed
     copied, trained = (Path(place, "report.html").read_bytes() for place in ("bucket/pets", "runs/pets"))
     assert copied == trained
     assert "is not empty: resume the run that is there" in fails(capsys, f"train --resume {address}")

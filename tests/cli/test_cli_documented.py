@@ -9,6 +9,9 @@ from pathlib import Path
 import fsspec
 import pytest
 
+from tammes.cli.main import COMMANDS as LISTED
+from tammes.cli.options.parsing import words_of
+from tammes.cli.options.training import training_options
 from tammes.training.command import Command
 
 ROOT = Path(__file__).parents[2]
@@ -49,3 +52,17 @@ def run_in_memory(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[N
 def test_a_documented_command_is_understood(page: str, words: str) -> None:
     command, *rest = shlex.split(words.replace("s3://", "memory://"), comments=True)
     assert importlib.import_module(f"tammes.cli.options.{command}").parse(rest) is not None
+
+
+def test_the_page_of_the_commands_lists_each_of_them_and_every_part() -> None:
+    page = (ROOT / "docs/command_line.md").read_text(encoding="utf-8")
+    first = next(line for line in page.splitlines() if line.startswith("    tammes  ="))
+    assert first.split("=")[1].split() == " | ".join(command.__name__ for command in LISTED).split()
+    parts = {
+        f"{name}:{word}"
+        for name, (annotation, _) in training_options().items()
+        for word in words_of(annotation)
+        if word != "usual"
+    }
+    listed = {line for line in page.splitlines() if re.match(r" {4}[a-z]+:[a-z0-9-]+ ", line + " ")}
+    assert parts <= {word for line in listed for word in line.split()}

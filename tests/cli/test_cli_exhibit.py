@@ -13,12 +13,12 @@ from tammes.cli.exhibit import LARGEST_SAMPLE, Compared, choose_sample, embedded
 from tammes.cli.main import main
 from tammes.cli.scores import shuffled_rows
 from tammes.data import Texts
-from tammes.encoders import GRUConfig, TwoTowersConfig
-from tammes.positives import Adjacent
+from tammes.encoders import ConvNetConfig, GRUConfig, TwoTowersConfig
+from tammes.positives import Adjacent, Handwriting, SameInstance
 from tammes.selection import Subset
 from tammes.training import Machine, TrainingConfig, embed, train
 from tammes.training.quick_thoughts import quick_thoughts
-from tiny import random_images, random_texts, write_texts
+from tiny import random_images, random_texts, write_images, write_texts
 
 TOWERS = "encoder:two-towers --encoder.tower.width 4 --encoder.tower.embedding 4"
 CONFIG = TrainingConfig(
@@ -48,6 +48,31 @@ def test_adjacent_sentences_are_one_contiguous_batch() -> None:
     assert int((positions[:12].sort().values.diff() > 1).sum()) <= 2
     assert exhibit.sample.labels is None
     assert exhibit.sample.partners is not None
+
+
+def test_the_rows_of_a_page_are_enough_for_its_figures() -> None:
+    config = replace(
+        CONFIG,
+        objective=tammes.recipes.simclr(temperature=0.5),
+        encoder=ConvNetConfig(width=8),
+        augmentation=Handwriting(),
+        positives=SameInstance(),
+        batch_size=2,
+    )
+    assert choose_sample(random_images(9), random_images(4), config).is_held_out
+    assert not choose_sample(random_images(9), random_images(3), config).is_held_out
+
+
+def test_data_of_which_no_page_can_be_made_are_refused_before_they_are_trained_on(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_images(tmp_path / "three", ".", count=3)
+    for words in ("train simclr --out run", "compare simclr --report page.html"):
+        command, name, option, path = words.split()
+        data = ["--data", str(tmp_path / "three"), "--temperature", "0.5", option, str(tmp_path / path)]
+        assert main([command, name, *data, "--batch-size", "2"]) == 2
+        assert "expected at least 4 rows to train on" in capsys.readouterr().err
+        assert not (tmp_path / path).exists()
 
 
 def test_a_batch_of_whole_documents_is_shown_though_it_is_not_full() -> None:

@@ -8,9 +8,11 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from tammes import positives, recipes
-from tammes.cli.failures import POSITIVES, exit_code_of, in_words_of_shell
+import tammes
+from tammes import contrast, coupling, encoders, positives, recipes, sources
+from tammes.cli.failures import PARTS, exit_code_of, in_words_of_shell
 from tammes.cli.options.parsing import words_of
+from tammes.cli.options.parts import options_of
 from tammes.cli.options.training import training_options
 from tammes.training import Stopped
 
@@ -39,6 +41,10 @@ def test_what_the_user_can_mend_is_one_line(capsys: pytest.CaptureFixture[str]) 
         ("no candidates were drawn", "no candidates were drawn"),
         ("begin later by increasing warm_up", "begin later by increasing --positives.warm-up"),
         ("leave them out with strict=False", "leave them out without --strict"),
+        ("training.stop_patience was 3, now 4", "training.stop_patience was 3, now 4"),
+        ("choose a minimum_count of at most 1", "choose a --encoder.minimum-count of at most 1"),
+        ("an augmentation: choose Handwriting(), or", "an augmentation: choose augmentation:handwriting, or"),
+        ("takes graphs: choose encoder=GINEncoderConfig()", "takes graphs: choose encoder:gin"),
         ("class_prior must be a probability", "class_prior must be a probability"),
         ("got SameClass(): choose positives=SameInstance()", "got SameClass(): choose positives:itself"),
         ("cut running text into sentences with prose=True", "cut running text into sentences with --prose"),
@@ -49,10 +55,12 @@ def test_fields_of_the_library_become_flags(message: str, expected: str) -> None
     assert in_words_of_shell(message) == expected
 
 
-def test_advised_positives_are_those_of_the_command_line() -> None:
-    known = words_of(training_options()["positives"][0])
-    assert {words.removeprefix("positives:") for words in POSITIVES.values()} <= {*known}
-    assert all(hasattr(positives, name) for name in POSITIVES)
+def test_advised_parts_are_those_of_the_command_line() -> None:
+    known = {**training_options(), **options_of(tammes.Objective)}
+    for name, words in PARTS.items():
+        option, _, word = words.partition(":")
+        assert word in words_of(known[option][0])
+        assert any(hasattr(place, name) for place in (positives, encoders, sources, contrast, coupling))
 
 
 @pytest.mark.parametrize(

@@ -1,11 +1,11 @@
 import pytest
 import torch
 
-from tammes.cli.floors import LARGEST_SIDE, floors, pixels
+from tammes.cli.floors import LARGEST_SIDE, floors, pixels, weighted_words
 from tammes.cli.options.data import Split
 from tammes.cli.outcome import confusion
 from tammes.cli.scores import Measure, Measured, Trial, at_most, knn_of
-from tammes.data import Images, TensorPixels, as_floats
+from tammes.data import Images, TensorPixels, Texts, as_floats
 from tammes.evaluation import KNN, LabeledFeatures, LinearProbe
 from tammes.report import Scores
 from tammes.training import ImagesSummary, Run, RunConfig, build_model
@@ -118,3 +118,11 @@ def test_a_part_of_the_images_holds_all_classes() -> None:
     assert part.names == at_most(by_class, 10).names
     assert set(part.required_labels().tolist()) == {0, 1}
     assert at_most(images, 40) is images
+
+
+def test_words_have_no_more_dimensions_than_there_are_words() -> None:
+    few = Texts.of(["rain again", "sun", "rain and sun", "again and again"])
+    features = weighted_words(few, 256)
+    assert features is not None
+    assert features(few).shape == (4, 4)
+    assert weighted_words(Texts.of(["rain", "rain rain", "I"]), 256) is None

@@ -252,3 +252,19 @@ def test_what_is_refused(toys: Path, tmp_path: Path, capsys: pytest.CaptureFixtu
     assert "No such file" in fails(capsys, "max-cut", "--graph", str(tmp_path / "nothing"))
     (tmp_path / "empty").mkdir()
     assert "TU collection" in fails(capsys, "max-cut", "--data", str(tmp_path / "empty"))
+
+
+def test_answers_are_appended_to_a_file_of_answers_alone(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file, notes, cut = (tmp_path / name for name in ("one.edges", "notes.txt", "cut.jsonl"))
+    file.write_text("a b\n")
+    notes.write_text("milk and eggs\n")
+    words = ["max-clique", "--graph", str(file), *QUICK, "--answers"]
+    assert "expected a file of exact answers at" in fails(capsys, *words, str(notes))
+    assert notes.read_text() == "milk and eggs\n"
+    assert "is a folder: name a file" in fails(capsys, *words, str(tmp_path))
+    assert "since" in fails(capsys, *words, str(notes / "answers.jsonl"))
+    cut.write_text('{"ke')  # by a disk that was full
+    assert main(["solve", *words, str(cut)]) == 0
+    assert main(["solve", *words, str(cut)]) == 0

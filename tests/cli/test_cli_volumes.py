@@ -1,6 +1,7 @@
 """The commands on volumes, and outcomes of every kind of data."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +11,7 @@ from PIL import Image
 
 import tammes
 from tammes.cli.main import main
-from tammes.data import synthetic_volumes
+from tammes.data import synthetic_volumes, volumes
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*:tammes.evaluation.ProbeNotConvergedWarning")
 SHORT = ("--epochs", "1", "--batch-size", "8", "--accelerator", "cpu")
@@ -68,7 +69,8 @@ def test_features_are_written_and_are_those_of_the_loaded_encoder(
     assert torch.equal(encoder.embed(data), torch.from_numpy(found["features"]))
     voxels = np.stack([np.load(data / f"s{number:02}.npy") for number in range(24)])[:, None]
     assert torch.equal(encoder.embed(voxels), encoder.embed(data))
-    for wrong in (voxels[0], voxels[..., :4], np.full_like(voxels, np.nan, dtype=float), ["a"]):
+    other = replace(volumes(data), window=(-1.0, 1.0))  # the same voxels would stand for other values
+    for wrong in (other, voxels[0], voxels[..., :4], np.full_like(voxels, np.nan, dtype=float), ["a"]):
         with pytest.raises(ValueError, match=r"expected (finite )?volumes"):
             encoder.embed(wrong)
 

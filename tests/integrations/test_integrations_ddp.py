@@ -41,6 +41,7 @@ def test_candidates_without_gradient_are_told() -> None:
     ("loss", "words"),
     [
         (ddp_losses.failing, "the loss failed on process 0 of 2: RuntimeError: no such loss"),
+        (ddp_losses.flat, "the gradient of one process with the whole batch has length 0, with which"),
         (ddp_losses.without_graph, "expected a loss of one number with a gradient, got shape"),
     ],
 )

@@ -91,6 +91,12 @@ def test_a_function_of_the_users_own_is_refused_with_its_place() -> None:
         ("[1, 2]", r"the file: expected a mapping for Tree, got \[1, 2\]"),
         ("{required: ", "not YAML"),
         (5_000 * "[", "nested too deeply"),
+        ("{required: 2024-13-01}", "not YAML: month must be in"),
+        ("{required: 1" + 5_000 * "0" + "}", "not YAML: Exceeds the limit"),
+        (
+            "{required: 1, leaf: {number: 0x1" + 500 * "0" + "}}",
+            r"leaf\.number: expected a number that a float",
+        ),
         ("{required: 1, leaf: " + 5_000 * "[" + 5_000 * "]" + "}", "nested too deeply"),
         ("!!python/object/apply:os.system ['exit 1']", "not YAML"),
     ],

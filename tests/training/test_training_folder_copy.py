@@ -173,8 +173,38 @@ def test_nothing_is_fetched_into_a_folder_with_files_or_from_an_address_without_
     with pytest.raises(ValueError, match=r"no run at memory://runs/none \(no config.yaml\)"):
         FolderCopy("memory://runs/none").fetch(tmp_path / "new")
     (tmp_path / "thesis.tex").write_text("years of work")
-    with pytest.raises(ValueError, match="is not empty"):
-        FolderCopy("memory://runs/none").fetch(tmp_path)
+    with fsspec.open("memory://runs/pets/config.yaml", "w") as file:
+        file.write("seed: 0")
+    with pytest.raises(ValueError, match=r"is not empty, it holds .*thesis\.tex: name another folder"):
+        FolderCopy("memory://runs/pets").fetch(tmp_path)
+    assert [each.name for each in tmp_path.iterdir()] == ["thesis.tex"]
+
+
+def test_what_an_interrupted_fetch_has_left_is_fetched_again(
+    tmp_path: Path, store: fsspec.AbstractFileSystem, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files = {"config.yaml": b"seed: 0", "checkpoints/last.ckpt": b"weights", "metrics.csv": b"epoch"}
+    for name, content in files.items():
+        store.pipe_file(f"/runs/pets/{name}", content)
+    read = store.cat_file
+
+    def interrupted(path: str) -> bytes:
+        if path.endswith("metrics.csv"):
+            raise ConnectionError("gone")
+        return read(path)
+
+    copy = FolderCopy("memory://runs/pets")
+    with monkeypatch.context() as network:
+        network.setattr(type(store), "cat_file", lambda self, path: interrupted(path))
+        with pytest.raises(OSError, match="cannot read memory://runs/pets"):
+            copy.fetch(tmp_path)
+    (tmp_path / "metrics.csv.4711.partial").write_text("ep")  # of a process that was killed
+    assert not (tmp_path / "config.yaml").exists()
+    copy.fetch(tmp_path)
+    for name, content in files.items():
+        assert (tmp_path / name).read_bytes() == content
+    with pytest.raises(ValueError, match="is not empty: resume the run that is there"):
+        copy.fetch(tmp_path)
 
 
 def _has(package: str) -> bool:

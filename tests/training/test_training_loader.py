@@ -1,5 +1,9 @@
+import multiprocessing
+import signal
 import subprocess
 import sys
+import time
+from multiprocessing.sharedctypes import RawArray
 from pathlib import Path
 
 import pytest
@@ -7,7 +11,7 @@ import torch
 from PIL import Image
 
 from tammes.data import folder
-from tammes.training import ImagesSummary, Machine, RunConfig, build_model, embed
+from tammes.training import ImagesSummary, Machine, RunConfig, build_model, embed, loader
 from tiny import make_config
 
 
@@ -52,6 +56,17 @@ def test_readers_do_not_keep_an_exit_waiting() -> None:
     script = HELD.format(places=[str(Path(__file__).parents[1])])
     ended = subprocess.run([sys.executable, "-c", script], timeout=60, check=False, capture_output=True)
     assert ended.returncode == 3, ended.stderr
+
+
+def test_readers_end_where_nobody_hears_of_their_death(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(signal, "SIGCHLD", raising=False)  # as on Windows
+    child = multiprocessing.get_context("spawn").Process(target=time.sleep, args=(60,))
+    child.start()
+    pids = RawArray("l", 1)
+    pids[0] = child.pid
+    loader._kill(pids)
+    child.join(timeout=30)
+    assert child.exitcode == -9
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")

@@ -1,3 +1,4 @@
+import errno
 import os
 import signal
 import subprocess
@@ -8,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tammes.training import lock
 from tammes.training.lock import LOCK, locked
 
 HOLD = """
@@ -77,3 +79,19 @@ def test_holders_may_end_in_any_order(tmp_path: Path) -> None:
     assert (tmp_path / LOCK).exists()
     second.__exit__(None, None, None)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_file_system_without_locks_is_worked_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def without(number: int) -> None:
+        def refuse(*_: object) -> None:
+            raise OSError(number, os.strerror(number))
+
+        monkeypatch.setattr(lock.fcntl, "lockf", refuse)
+
+    without(errno.ENOSYS)
+    with locked(tmp_path):
+        assert (tmp_path / LOCK).read_text() == f"{os.getpid()}\n"
+    assert list(tmp_path.iterdir()) == []
+    without(errno.EIO)
+    with pytest.raises(OSError, match="Input/output"), locked(tmp_path):
+        pass

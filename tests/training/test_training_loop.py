@@ -17,6 +17,7 @@ from tammes import OtherLabels, Subset, atomic, recipes
 from tammes.data import Images
 from tammes.training import (
     Adam,
+    AdamW,
     Constant,
     Machine,
     Monitor,
@@ -314,6 +315,15 @@ def test_half_precision_trains() -> None:
     run = train(config, random_images(22), machine=Machine(accelerator="cpu"))
     assert run.metrics[-1].loss is not None
     assert all(parameter.dtype == torch.float32 for parameter in run.model.parameters())
+
+
+@pytest.mark.parametrize("optimizer", [Adam(clip_norm=1e-3), AdamW(clip_norm=1e-3)])
+@pytest.mark.parametrize("precision", ["32-true", "bf16-mixed"])
+def test_gradients_are_clipped_in_each_precision(optimizer: Adam | AdamW, precision: str) -> None:
+    config = replace(make_config(), precision=precision, epochs=1, optimizer=optimizer)
+    run = train(config, random_images(22), machine=Machine(accelerator="cpu"))
+    of_last_step = [parameter.grad for parameter in run.model.parameters() if parameter.grad is not None]
+    assert float(torch.nn.utils.get_total_norm(of_last_step)) == pytest.approx(1e-3, rel=1e-2)
 
 
 def test_a_run_without_a_folder_writes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -20,6 +20,7 @@ from tammes.training import (
     train,
 )
 from tammes.training.checkpoint import CONFIG, NEEDED, load_checkpoint
+from tammes.training.command import Command
 from tammes.training.config_file import to_yaml
 from tammes.training.run_folder import read_config
 from tiny import make_config, random_images
@@ -126,6 +127,12 @@ def test_there_must_be_something_to_resume(tmp_path: Path) -> None:
 def test_before_the_first_checkpoint_a_resumed_run_begins_anew(tmp_path: Path) -> None:
     RunFolder(path=tmp_path).open(run_config(), steps_per_epoch=5)
     assert RunFolder(path=tmp_path, resume=True).open(run_config(), steps_per_epoch=5) is None
+    longer = replace(run_config(), training=replace(run_config().training, epochs=30))
+    command = Command(words=("hcl", "--epochs", "30"), folder=tmp_path)
+    folder = RunFolder(path=tmp_path, resume=True, command=command)
+    assert folder.open(longer, steps_per_epoch=5) is None
+    assert read_config(folder.config).training.epochs == 30
+    assert Command.load(folder.command_file) == command
 
 
 @pytest.mark.parametrize(

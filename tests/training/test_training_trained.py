@@ -14,11 +14,12 @@ import safetensors.torch
 import torch
 from PIL import Image
 from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 
 import tammes
-from tammes.data import Images, digits, texts
+from tammes.data import Images, TensorPixels, digits, texts
 from tammes.encoders import BagOfWordsConfig, ConvNetConfig
 from tammes.positives import Handwriting, Neighbors
 from tammes.training import RunFolder, TrainingConfig, embed, load_run, train
@@ -116,6 +117,13 @@ def test_texts_are_strings(text_run: Path) -> None:
         ([], "expected images"),
         ([1, 2], "got int among them"),
         (np.zeros((2, 8)), "expected images .* got ndarray of float64"),
+        ([np.zeros((8, 8))], r"expected images .* got ndarray of float64 \(8, 8\) among them"),
+        (np.zeros((2, 3, 8, 8), np.uint8), r"expected images .* got ndarray of uint8 \(3, 8, 8\) among"),
+        (np.zeros((2, 0, 8), np.uint8), r"expected images .* got ndarray of uint8 \(0, 8\) among"),
+        (
+            Images(pixels=TensorPixels(torch.zeros(1, 3, 8, 8, dtype=torch.uint8)), names=("",)),
+            "expected images of 1x8x8 .* as in training, got",
+        ),
     ],
 )
 def test_other_data_are_refused_for_images(run: Path, data: object, words: str) -> None:
@@ -166,6 +174,8 @@ def test_a_pipeline_of_scikit_learn_takes_images(run: Path, images: Images) -> N
     pipeline.fit(array[:64], labels[:64])
     assert pipeline.score(array[64:], labels[64:]) > 0.3
     embedder = clone(pipeline[0]).set_params(projected=True)
+    with pytest.raises(NotFittedError):
+        embedder.get_feature_names_out()
     assert embedder.transform(array).shape == (96, load(run).model.dim)
     assert len(embedder.get_feature_names_out()) == load(run).model.dim
 

@@ -7,6 +7,7 @@ from rich.console import Console
 
 from tammes.cli.advice import advice, print_advice
 from tammes.cli.conclusion import conclusion
+from tammes.cli.exhibit import check_rows
 from tammes.cli.floors import floors
 from tammes.cli.loading import left_out
 from tammes.cli.options.compare import Compare
@@ -21,6 +22,7 @@ def main(choice: Compare) -> None:
     prepare_output(choice.report)
     machine = Machine(accelerator=choice.accelerator, workers=choice.workers, progress=True)
     data, held_out = choice.training.load(choice.source)
+    check_rows(data)
     # All settings are checked before the first of several trainings.
     configs = [choice.config(name, data) for name in choice.objectives]
     measure = None if held_out is None else Measure.of(data, held_out, knn_of(choice.source))

@@ -14,6 +14,7 @@ from tammes.data import GraphSet, Images, NodeSet, Texts, Volumes
 from tammes.objective import Objective
 from tammes.positives import Adjacent
 from tammes.report import Degrees, GraphSizes, Pictures, Sample, Sentences
+from tammes.report.sample import FEWEST
 from tammes.selection import OtherLabels, Subset
 from tammes.sources import ContextWindow
 from tammes.training import Data, Model, TrainingConfig
@@ -91,7 +92,7 @@ def choose_sample(train: Data, held_out: Data | None, config: TrainingConfig) ->
         enough = held_out_pairs if held_out_batch is None else held_out_batch
         # Batches of whole documents need not be full.
         is_batch = len(enough) == wanted or (whole and 2 * len(enough) > wanted)
-        if is_batch and len(held_out_pairs) > 1:
+        if is_batch and len(held_out_pairs) > 1 and len(held_out) >= FEWEST:
             data, pairs, batch = held_out, held_out_pairs, held_out_batch
     # The rows of the pairs come first, then those of the batch, then others up to the largest sample.
     first = pairs.T.flatten() if batch is None else torch.cat([pairs[:, 0], batch])
@@ -105,6 +106,15 @@ def choose_sample(train: Data, held_out: Data | None, config: TrainingConfig) ->
         is_held_out=data is held_out,
         batch=None if batch is None else len(batch),
     )
+
+
+def check_rows(data: Data) -> None:
+    """Raise ValueError for data of which no page can be made, before a training whose page would fail."""
+    if 1 < len(data) < FEWEST:  # of a single row the training says more
+        raise ValueError(
+            f"expected at least {FEWEST} rows to train on, which the figures of the page need, got "
+            f"{len(data)}: give more, or hold fewer out"
+        )
 
 
 def pairs_of(data: Data, config: TrainingConfig, most: int) -> Tensor:

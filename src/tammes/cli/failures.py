@@ -19,7 +19,7 @@ FAILED = 2
 _FIELDS_OF_FLAGS = {
     "--": "resume overwrite trust patience strict unchecked buffer cache files encoding text_column "
     "label_column split prose neighbors vectors drop diagnose_every stop_on stop_patience",
-    "--encoder.": "max_length name_or_path",
+    "--encoder.": "max_length minimum_count name_or_path",
     "--positives.": "candidates refresh warm_up sample freely little",
     "--positives.acceptance.": "lower_bound",
 }
@@ -30,22 +30,38 @@ FLAGS = {
 } | {"pretrained=False": "--encoder.no-pretrained", "image": "--image-column"}
 """Fields and arguments that messages of the library name, and the flags that set them."""
 
-POSITIVES = {
+PARTS = {
     "SameInstance": "positives:itself",
     "SameClass": "positives:same-class",
     "Neighbors": "positives:neighbors",
     "Adjacent": "positives:adjacent",
     "OwnGraph": "positives:own-graph",
+    "Photographs": "augmentation:photographs",
+    "Handwriting": "augmentation:handwriting",
+    "Identity": "augmentation:identity",
+    "Scans": "augmentation:scans",
+    "OneChange": "augmentation:one-change",
+    "EdgesAndFeatures": "augmentation:edges-and-features",
+    "BagOfWordsConfig": "encoder:bag-of-words",
+    "GRUConfig": "encoder:gru",
+    "GINEncoderConfig": "encoder:gin",
+    "GCNEncoderConfig": "encoder:gcn",
+    "GATEncoderConfig": "encoder:gat",
+    "ResNet3DConfig": "encoder:resnet3d",
+    "InBatch": "negatives:in-batch",
+    "InfoNCE": "contrast:info-nce",
+    "Uniform": "coupling:uniform",
 }
-"""Positives that messages of the library advise, and the words that choose them."""
-_ADVISED = re.compile(rf"\b(?:positives=)?({'|'.join(POSITIVES)})\(\)")
+"""Parts that messages of the library advise, and the words that choose them."""
+_ADVISED = re.compile(rf"\b(?:[a-z]+=)?({'|'.join(PARTS)})\(\)")
 
-# A field in a message: with a value, with an underscore in its name, or as the first word.
+# A field in a message: with a value, with an underscore in its name, or as the first word. A field of a
+# config.yaml has its path before its name, and keeps it.
 _FIELD = re.compile(
     r"(?P<off>with (?P<switch>[a-z_]+)=False)"
     r"|\b(?P<negated>[a-z_]+=False)\b"
     r"|\b(?P<field>[a-z_]+)=(?P<value>True|'[^']*')"
-    r"|\b(?P<name>[a-z]+(?:_[a-z]+)+)\b"
+    r"|(?<![\w.])(?P<name>[a-z]+(?:_[a-z]+)+)\b"
     r"|^(?P<first>[a-z]+)(?= must be)"
 )
 
@@ -75,7 +91,7 @@ def in_words_of_shell(message: str) -> str:
 
     advice, said = message.rpartition(": ")[2], message
     if advice != message:  # what to do comes last; before, a message shows what it got
-        said = message.removesuffix(advice) + _ADVISED.sub(lambda found: POSITIVES[found[1]], advice)
+        said = message.removesuffix(advice) + _ADVISED.sub(lambda found: PARTS[found[1]], advice)
     return _FIELD.sub(translated, said)
 
 

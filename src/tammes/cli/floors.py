@@ -65,7 +65,8 @@ def averaged_features(nodes: Data) -> Tensor:
 def weighted_words(train: Texts, dim: int) -> Featurize | None:
     """Return latent semantic analysis: tf-idf weights of words, by a truncated SVD in `dim` dimensions.
 
-    Both are fitted to the training sentences, as the encoder is. None if no sentence has a word.
+    Both are fitted to the training sentences, as the encoder is. Fewer words than `dim` have as many
+    dimensions; None for fewer than two words.
     """
     # scikit-learn's text module takes a tenth of a second to import.
     from sklearn.decomposition import TruncatedSVD
@@ -73,7 +74,7 @@ def weighted_words(train: Texts, dim: int) -> Featurize | None:
 
     weights = TfidfVectorizer(sublinear_tf=True)
     words = weights.build_analyzer()
-    if not any(words(sentence) for sentence in train.sentences):
+    if len({word for sentence in train.sentences for word in words(sentence)}) < 2:
         return None
     counts = weights.fit_transform(train.sentences)
     svd = TruncatedSVD(min(dim, counts.shape[1]), random_state=0).fit(counts)
@@ -103,7 +104,8 @@ def floors(data: Data, runs: Sequence[Run], measure: Measure, device: torch.devi
         features = weighted_words(data, dim)
         if features is None:
             return untrained
-        return *untrained, Trial(name=f"tf-idf and SVD, {dim}", measured=(measure.of_features(features),))
+        width = features(data.subset([0])).shape[1]
+        return *untrained, Trial(name=f"tf-idf and SVD, {width}", measured=(measure.of_features(features),))
     if isinstance(data, GraphSet | GraphStream):
         return *untrained, Trial(name="degree histogram", measured=(measure.of_features(degrees),))
     if isinstance(data, NodeSet):

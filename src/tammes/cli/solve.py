@@ -17,6 +17,7 @@ from tammes.cli.options.solve import ApproachName, Solve
 from tammes.cli.output import counted
 from tammes.cli.solver_choice import (
     cache_of,
+    check_cache,
     fit_config,
     is_rising,
     method_of,
@@ -51,6 +52,7 @@ def main(choice: Solve) -> None:
     """Train networks on graphs, and print what they find."""
     # These check their own fields, before graphs are read, which may take long.
     _ = fit_config(choice), network_config(choice)
+    check_cache(choice)
     if choice.graph is not None:
         _solve_one(choice, choice.graph)
     else:

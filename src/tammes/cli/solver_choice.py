@@ -7,6 +7,7 @@ from pathlib import Path
 import torch
 
 from tammes.cli.options.solve import ApproachName, ProblemName, Solve
+from tammes.cli.output import prepare_output
 from tammes.extensions import (
     BoundedLovasz,
     Covers,
@@ -35,6 +36,9 @@ from tammes.extensions.solvers import (
     SolverNetwork,
     StraightThrough,
 )
+
+_BEGINNING = b'{"key": "'
+"""Beginning of every line in a file of exact answers."""
 
 
 def fit_config(choice: Solve) -> FitConfig:
@@ -99,6 +103,23 @@ def network_of(choice: Solve, method: Method) -> SolverNetwork:
 def cache_of(choice: Solve) -> SolutionCache:
     """Return the cache of exact answers."""
     return SolutionCache(path=choice.answers or Path.home() / ".cache" / "tammes" / "answers.jsonl")
+
+
+def check_cache(choice: Solve) -> None:
+    """Raise ValueError or OSError for a file that cannot keep exact answers, or holds something else.
+
+    Answers are appended to the file, which would damage a file of another kind.
+    """
+    path = cache_of(choice).path
+    assert path is not None
+    prepare_output(path)
+    if not path.is_file():
+        return
+    with path.open("rb") as file:
+        start = file.read(4096)
+    # A disk that was full may have cut the first line off, with the next one behind it.
+    if _BEGINNING not in start and not _BEGINNING.startswith(start):
+        raise ValueError(f"expected a file of exact answers at {path}, got other content: name another file")
 
 
 def _generator(choice: Solve) -> torch.Generator:

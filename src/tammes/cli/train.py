@@ -9,6 +9,7 @@ from rich.console import Console
 
 from tammes.cli.advice import advice, print_advice
 from tammes.cli.conclusion import conclusion
+from tammes.cli.exhibit import check_rows
 from tammes.cli.floors import floors
 from tammes.cli.graph_data import NODES
 from tammes.cli.loading import left_out
@@ -63,12 +64,13 @@ def main(choice: Train) -> None:
         resume=choice.resume,
         overwrite=choice.overwrite,
         checkpoint_every=choice.checkpoint_every,
-        command=Command(words=choice.words, folder=Path.cwd()),
+        command=Command(words=tuple(word for word in choice.words if word != "--resume"), folder=Path.cwd()),
         copy=None if choice.copy_to is None else FolderCopy(choice.copy_to),
     )
     check_text(folder.path.resolve().name)  # of the report, and perhaps the name of the current folder
     training = _as_before(choice.training, folder)
     data, held_out = training.load(choice.source)
+    check_rows(data)
     config = training.config(data, choice.source.data)
     measure = None if held_out is None else Measure.of(data, held_out, knn_of(choice.source))
     every = choice.measure_every or max(1, config.epochs // CURVE_POINTS)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import math
 import pickle
 import tempfile
 from collections.abc import Callable, Sequence
@@ -99,7 +100,7 @@ def check_ddp(
     Raises:
         ValueError: fewer than two processes, or one without rows; a loss that cannot be sent to another
             process, that raises an error there (which is repeated), or that returns no number with a
-            gradient.
+            gradient; a gradient of the whole batch that is zero or not finite.
 
     Example:
         >>> from tammes import recipes
@@ -120,6 +121,12 @@ def check_ddp(
     generator = torch.Generator().manual_seed(seed)
     views = torch.randn(2, sum(rows), dim, generator=generator, dtype=torch.float64)
     together, (whole, *alone) = _in_processes(loss, views, list(rows), timeout)
+    length = float(whole.gradient.norm())
+    if not 0 < length < math.inf:
+        raise ValueError(
+            f"the gradient of one process with the whole batch has length {length:g}, with which no other "
+            "can be compared: choose another seed or dim, or a loss whose gradient is not zero there"
+        )
     ours = torch.stack([each.gradient for each in together]).mean(0)
     return DDPReport(
         factor=float((ours * whole.gradient).sum() / whole.gradient.square().sum()),

@@ -14,6 +14,8 @@ from tammes.checks import check_indices, check_shape
 from tammes.report.markup import picture
 from tammes.report.scores import Integers
 
+FEWEST = 4
+"""Rows that the figures need."""
 LONGEST = 240
 """Length in characters above which a sentence is cut, so that a whole paragraph does not fill the page."""
 CONTROLS = dict.fromkeys(set(range(0x20)) - set(map(ord, "\t\n\r")) | set(range(0x7F, 0xA0)), "\ufffd")
@@ -54,8 +56,8 @@ class Sample(ABC):
     def _check(self) -> None:
         """Raise ValueError for a wrong shape or type, or a label without a class name."""
         kind = type(self).__name__
-        if self.size < 4:
-            raise ValueError(f"{kind} expected at least 4 {self.many}, got {self.size}: pass more")
+        if self.size < FEWEST:
+            raise ValueError(f"{kind} expected at least {FEWEST} {self.many}, got {self.size}: pass more")
         if self.labels is not None:
             self._check_labels(kind, self.labels)
         if self.names is not None:

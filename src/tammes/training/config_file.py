@@ -56,12 +56,17 @@ def from_yaml(cls: type[T], text: str) -> T:
         ValueError: unknown key z of Point; it has x
     """
     try:
-        plain = yaml.safe_load(text)
+        plain = _loaded(text)
         return typing.cast(T, _read(plain, cls, ""))
-    except yaml.YAMLError as error:
-        raise ValueError(f"not YAML: {' '.join(str(error).split())}") from error
     except RecursionError as error:
         raise ValueError("not a configuration: its brackets are nested too deeply to be read") from error
+
+
+def _loaded(text: str) -> Plain:
+    try:
+        return typing.cast(Plain, yaml.safe_load(text))
+    except (yaml.YAMLError, ValueError) as error:  # a ValueError for a thirteenth month, or for 5,000 digits
+        raise ValueError(f"not YAML: {' '.join(str(error).split())}") from error
 
 
 def to_plain(value: object, where: str = "") -> Plain:
@@ -138,7 +143,11 @@ def _read(value: Plain, annotation: Any, where: str) -> object:
 def _read_scalar(value: Plain, kind: type, where: str) -> object:
     # People write 1 for 1.0 in YAML, which is meant well; a bool, which Python takes for an int, is not.
     if kind is float and isinstance(value, int) and not isinstance(value, bool):
-        return float(value)
+        try:
+            return float(value)
+        except OverflowError as error:
+            got = f"one of {value.bit_length()} bits"
+            raise ValueError(f"{where}: expected a number that a float holds, got {got}") from error
     if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
         raise _wrong(where, f"a value of type {kind.__name__}", value)
     return value

@@ -8,6 +8,7 @@ from typing import Any, Self
 import numpy as np
 from jaxtyping import Float
 from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
 
 from tammes.training.trained import TrainedEncoder, load
 
@@ -55,7 +56,8 @@ class Embedder(TransformerMixin, BaseEstimator):
         return hasattr(self, "encoder_")
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
-        """Return a name for each feature."""
+        """Return a name for each feature, once the encoder has been read."""
+        check_is_fitted(self)
         encoder = self.encoder_
         width = encoder.model.dim if self.projected else encoder.features
         return np.array([f"embedder{column}" for column in range(width)], dtype=object)

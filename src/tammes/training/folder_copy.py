@@ -9,7 +9,7 @@ from typing import Any
 
 import fsspec
 
-from tammes.atomic import write_atomically
+from tammes.atomic import partial_files, write_atomically
 
 CONFIG_FILE = "config.yaml"
 
@@ -106,18 +106,21 @@ class FolderCopy:
             ) from error
 
     def fetch(self, folder: Path) -> None:
-        """Copy the run at the address into a folder.
+        """Copy the run at the address into a folder, from the beginning if an earlier copy was interrupted.
 
         Raises:
-            ValueError: if there is no run at the address, or the folder is not empty.
+            ValueError: if there is no run at the address, or the folder holds a run or other files.
             OSError: if the address cannot be read.
         """
-        if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        if folder.exists() and (not folder.is_dir() or (folder / CONFIG_FILE).exists()):
             raise ValueError(f"{folder} is not empty: resume the run that is there, or name another folder")
         try:
             names = [name.removeprefix(f"{self._root}/") for name in self._files.find(self._root)]
             if CONFIG_FILE not in names:
                 raise ValueError(f"there is no run at {self.address} (no {CONFIG_FILE})")
+            left = {each for name in names for each in (folder / name, *partial_files(folder / name))}
+            if others := sorted(each for each in folder.rglob("*") if each.is_file() and each not in left):
+                raise ValueError(f"{folder} is not empty, it holds {others[0]}: name another folder")
             for name in sorted(names, key=CONFIG_FILE.__eq__):  # last, so that a part of a run is no run
                 file = folder / name
                 file.parent.mkdir(parents=True, exist_ok=True)

@@ -109,7 +109,8 @@ def _ignore_signals(pids: Array[c_long], worker: int) -> None:
 
 def _kill(pids: Array[c_long]) -> None:
     # torch raises an error as it hears of the death of a worker, which would leave the others alive.
-    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    if hasattr(signal, "SIGCHLD"):  # Windows has no such signal
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     workers = set(pids)
     for child in active_children():
         if child.pid in workers:

@@ -1,5 +1,6 @@
 """A lock on a folder, so that no second process works in it; the kernel releases it when a process dies."""
 
+import errno
 import os
 from collections import Counter
 from collections.abc import Iterator
@@ -14,6 +15,9 @@ except ImportError:  # Windows has no such locks: folders are not locked there
 LOCK = ".lock"
 """File in a locked folder, which holds the number of the process that works there."""
 
+WITHOUT_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.ENOTSUP)
+"""Errors of file systems that have no locks, such as Lustre mounted without them."""
+
 _held: Counter[str] = Counter()
 """How often this process holds the lock of each folder."""
 _release: dict[str, ExitStack] = {}
@@ -25,7 +29,8 @@ def locked(folder: Path) -> Iterator[None]:
     """Keep other processes out of a folder; it is created, and deleted again if nothing was put into it.
 
     The lock belongs to the process: it may lock a folder several times, and children that it forks do not
-    hold the lock, so that none of them keeps it after their parent was killed.
+    hold the lock, so that none of them keeps it after their parent was killed. A folder is not locked where
+    the system (Windows) or its file system has no such locks.
 
     Args:
         folder: the folder to lock.
@@ -84,6 +89,10 @@ def _locked_file(folder: Path) -> int:
                 f"{folder} is in use by process {holder or '(just started)'}: wait until it has ended, "
                 "stop it, or name another folder"
             ) from None
+        except OSError as error:
+            if error.errno not in WITHOUT_LOCKS:
+                os.close(descriptor)
+                raise
         if _is_in_place(path, descriptor):
             os.ftruncate(descriptor, 0)
             os.pwrite(descriptor, f"{os.getpid()}\n".encode(), 0)

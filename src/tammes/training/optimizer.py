@@ -4,12 +4,16 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 import torch
 from torch import nn
 from typing_extensions import override
 
 from tammes.checks import check_number
+
+Fused = TypeVar("Fused", bound=torch.optim.Adam)
+"""Adam or AdamW of torch, which is one of its subclasses."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -113,7 +117,7 @@ class Adam(Optimizer):
         optimizer = torch.optim.Adam(given, lr=self.learning_rate, weight_decay=self.weight_decay, fused=True)
         if others:
             optimizer.add_param_group({"params": others, "weight_decay": 0.0})
-        return optimizer
+        return _clippable(optimizer)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -166,4 +170,13 @@ class AdamW(Optimizer):
             {"params": others, "weight_decay": 0.0},
         ]
         groups = [group for group in groups if group["params"]]
-        return torch.optim.AdamW(groups, lr=self.learning_rate, betas=self.betas, fused=True)
+        return _clippable(torch.optim.AdamW(groups, lr=self.learning_rate, betas=self.betas, fused=True))
+
+
+def _clippable(optimizer: Fused) -> Fused:
+    """Return a fused optimizer that leaves the unscaling of gradients, if they are scaled, to others.
+
+    Lightning clips no gradients of one that unscales them itself, in bfloat16 either, which scales none.
+    """
+    optimizer._step_supports_amp_scaling = False
+    return optimizer

@@ -34,7 +34,7 @@ class RunFolder:
         overwrite: whether to delete the run in the folder (its files only) and start anew.
         checkpoint_every: steps from one checkpoint to the next within an epoch; the end of an epoch has one
             as well.
-        command: command that starts the run, kept in command.json of a new run; None for a run from Python.
+        command: command that starts or resumes the run, kept in command.json; None for a run from Python.
         copy: copy of the folder on an object store, which follows each checkpoint; None for none.
 
     Raises:
@@ -64,7 +64,7 @@ class RunFolder:
 
     @property
     def command_file(self) -> Path:
-        """File of the command that started the run."""
+        """File of the command that started the run, or resumed it last."""
         return self.path / "command.json"
 
     @property
@@ -195,8 +195,6 @@ class RunFolder:
             names = [file.relative_to(self.path).as_posix() for file in self._in_order]
             self.copy.prepare(names, overwrite=self.overwrite)
         self._write(config)
-        if self.command is not None:
-            write_atomically(self.command_file, self.command.to_json().encode())
         return None
 
     def _is_empty(self) -> bool:
@@ -216,6 +214,7 @@ class RunFolder:
                     f"the run in {self.path} has finished, but its checkpoints are missing: put them back to "
                     "train for more epochs, or train anew in another folder"
                 )
+            self._write(config)
             return None  # the run stopped before its first checkpoint
         checkpoint = self._readable_checkpoint(module)
         check_same(from_yaml(RunConfig, checkpoint[CONFIG]), config, str(self.checkpoint))
@@ -260,6 +259,8 @@ class RunFolder:
             for left in partial_files(file):
                 left.unlink()
         write_atomically(self.config, text.encode())
+        if self.command is not None:
+            write_atomically(self.command_file, self.command.to_json().encode())
 
     def save_assets(self, assets: Assets) -> None:
         """Write the vocabulary of a run on texts, or the description of its model."""

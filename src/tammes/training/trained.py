@@ -197,6 +197,11 @@ class TrainedEncoder(nn.Module, ModelHubMixin):
 
 def _images(data: object, *, size: int, channels: int) -> Images:
     if isinstance(data, Images):
+        if (data.size, data.channels) != (size, channels):
+            raise ValueError(
+                f"expected images of {channels}x{size}x{size} (channels, height and width), as in training, "
+                f"got {data!r}: load them in that size, or give their folder or files"
+            )
         return data
     if isinstance(data, str | Path) and Path(data).is_dir():
         return folder(data, size=size, channels=channels)
@@ -218,6 +223,9 @@ _IMAGES = (
     "1 or 3), or a uint8 tensor (n, channels, height, width)"
 )
 
+_CHANNELS = ((), (1,), (3,), (4,))
+"""Shapes of an image behind its height and width: gray, gray, color, and color with transparency."""
+
 
 def _array_of(images: Tensor) -> np.ndarray:
     if images.dtype != torch.uint8 or images.ndim != 4:
@@ -230,6 +238,9 @@ def _pixels(image: object, *, size: int, channels: int) -> Tensor:
     if isinstance(image, str | Path):
         return decode(Path(image), size=size, channels=channels)
     if isinstance(image, np.ndarray):
+        # Pillow takes other types too, and would read shares from 0 to 1 as nearly black.
+        if image.dtype != np.uint8 or image.ndim < 2 or 0 in image.shape or image.shape[2:] not in _CHANNELS:
+            raise ValueError(f"expected images ({_IMAGES}), got {_kind(image)} among them")
         image = Image.fromarray(image[..., 0] if image.ndim == 3 and image.shape[2] == 1 else image)
     if not isinstance(image, Image.Image):
         raise ValueError(f"expected images ({_IMAGES}), got {_kind(image)} among them")
@@ -257,6 +268,11 @@ def _volumes(data: object, summary: VolumesSummary) -> Volumes:
     if not isinstance(data, Volumes) or data.size != size:
         wanted = f"volumes of {'x'.join(map(str, size))} voxels"
         raise ValueError(f"expected {wanted} (a folder, a file, an array, or Volumes), got {_kind(data)}")
+    if data.window != window:
+        raise ValueError(
+            f"expected volumes whose values from {window[0]:g} to {window[1]:g} became 0 to 1, as in "
+            f"training, got those from {data.window[0]:g} to {data.window[1]:g}: load them with that window"
+        )
     return data
 
 

@@ -183,6 +183,9 @@ def options(maker: Callable[..., Objective] | None = None) -> Options:
 def changed(words: Sequence[str], added: Sequence[str], dropped: Sequence[str] = ()) -> list[str]:
     """Return the words of a command with further options, which take the place of those of their name.
 
+    Raises:
+        ValueError: a part in the place of another, whose settings would be left over.
+
     Example:
         >>> changed(["simclr", "--epochs", "5", "encoder:convnet"], ["--epochs", "9", "--resume"])
         ['simclr', 'encoder:convnet', '--epochs', '9', '--resume']
@@ -190,17 +193,45 @@ def changed(words: Sequence[str], added: Sequence[str], dropped: Sequence[str] =
         ['simclr', 'encoder:convnet', '--batch-size', '9']
         >>> changed(["simclr", "--batch-size", "8", "encoder:convnet"], ["--batch_size", "9"])
         ['simclr', 'encoder:convnet', '--batch_size', '9']
+        >>> changed(["simclr", "--epochs", "5", "encoder:convnet"], ["--epochs", "9", "encoder:convnet"])
+        ['simclr', 'encoder:convnet', '--epochs', '9']
     """
     result = [word for word in words if word not in dropped]
-    for at, flag in enumerate(added):
-        if not flag.startswith("--"):
+    parts = _names_of_parts(words)
+    chosen = {name: word for word in result if (name := _part_of(word, parts))}
+    more: list[str] = []
+    for at, word in enumerate(added):
+        name = _part_of(word, parts)
+        if name in chosen and word != chosen[name]:
+            raise ValueError(
+                f"the run was started with {chosen[name]}, got {word}: leave it out, or start a new run"
+            )
+        if name not in chosen:
+            more.append(word)
+        if not word.startswith("--"):
             continue
-        values = list(takewhile(lambda word: not word.startswith("--"), added[at + 1 :]))
-        names = [word.partition("=")[0].replace("_", "-") for word in result]
-        for place in reversed([place for place, name in enumerate(names) if name == flag.replace("_", "-")]):
-            more = 0 if "=" in result[place] else len(values)
-            del result[place : place + 1 + more]
-    return [*result, *added]
+        values = list(
+            takewhile(lambda each: not (each[:2] == "--" or _part_of(each, parts)), added[at + 1 :])
+        )
+        names = [each.partition("=")[0].replace("_", "-") for each in result]
+        for place in reversed([place for place, each in enumerate(names) if each == word.replace("_", "-")]):
+            following = 0 if "=" in result[place] else len(values)
+            del result[place : place + 1 + following]
+    return [*result, *more]
+
+
+def _names_of_parts(words: Sequence[str]) -> frozenset[str]:
+    """Return the names of the options that a word such as encoder:convnet chooses."""
+    place = objective_place(words)
+    maker = None if place is None else makers()[words[place].replace("_", "-")]
+    known = options(maker).options.items()
+    return frozenset(name for name, (annotation, _) in known if words_of(annotation))
+
+
+def _part_of(word: str, parts: frozenset[str]) -> str:
+    """Return the name of the option that a word such as encoder:convnet chooses; empty for other words."""
+    name, found, _ = word.partition(":")
+    return name if found and name.partition(".")[0] in parts else ""
 
 
 def resumed(arguments: Sequence[str]) -> list[str]:
@@ -213,6 +244,8 @@ def resumed(arguments: Sequence[str]) -> list[str]:
     Raises:
         ValueError: a folder or an address without a run, or without the command of one.
     """
+    if arguments and arguments[0].startswith("--resume="):
+        arguments = ["--resume", arguments[0].removeprefix("--resume="), *arguments[1:]]
     if len(arguments) < 2 or arguments[0] != "--resume" or arguments[1].startswith("-"):
         return list(arguments)
     from tammes.training import RunFolder  # with lightning, which is needed by now
