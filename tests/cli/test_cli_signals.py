@@ -145,6 +145,22 @@ def test_an_interrupt_of_code_made_from_text_ends_with_the_same_code(tmp_path: P
     assert (ended.returncode, ended.stderr) == (130, "tammes: stopped\n")
 
 
+def test_a_stopped_command_ends_without_the_end_of_python(tmp_path: Path) -> None:
+    """What a signal left half imported may abort there; the exit handlers run."""
+    (tmp_path / "stopped.py").write_text(
+        "import atexit, os, sys; from tammes.cli import main\n"
+        "class Fatal:\n"
+        "    def __del__(self, abort=os.abort): abort()\n"
+        "def stopped(words, signals): raise KeyboardInterrupt\n"
+        "fatal, main._dispatch = Fatal(), stopped\n"
+        "atexit.register(print, 'tidied')\n"
+        "sys.exit(main.main())\n"
+    )
+    command = [sys.executable, "stopped.py"]
+    ended = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (ended.returncode, ended.stdout, ended.stderr) == (130, "tidied\n", "tammes: stopped\n")
+
+
 def test_a_signal_that_is_ignored_stays_ignored() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     assert interrupted(Signals(), lambda: _thread.interrupt_main(signal.SIGINT)) == 0

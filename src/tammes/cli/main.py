@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from tammes.cli.failures import exit_code_of, is_launched
 from tammes.cli.output import check_text, without_reader
-from tammes.cli.signals import Signals
+from tammes.cli.signals import Signals, end_stopped
 
 
 def train() -> None:
@@ -97,7 +97,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # Python notes a KeyboardInterrupt that leaves an exec() of text, such as those in dataclasses, and
         # would end by SIGINT itself though it was caught. The next exec() clears the note.
         exec("")
-        return code
+    if arguments is None and code > 128:
+        end_stopped(code)
+    return code
 
 
 def _dispatch(words: list[str], signals: Signals) -> None:

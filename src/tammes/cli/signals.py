@@ -105,3 +105,16 @@ def stop_at_once(number: int) -> None:
     if is_first_on_machine():
         os.write(2, b"tammes: stopped\n")
     os._exit(128 + number)
+
+
+def end_stopped(code: int) -> None:
+    """End this process by its exit handlers alone, after a signal has stopped its work.
+
+    The signal may have left a library half imported, and code in C can then abort a process that takes Python
+    apart as usual, with another exit code.
+    """
+    atexit._run_exitfuncs()
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(Exception):
+            stream.flush()
+    os._exit(code)
