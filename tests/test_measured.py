@@ -185,6 +185,7 @@ STUDIES = (
     ("negatives_images.md", "| the papers, on CIFAR-100", "negatives-images-cifar-100"),
     ("negatives_images.md", "| temperature | SimCLR, readout", "negatives-images-cifar-100"),
     ("negatives_images.md", "| classes | SimCLR, readout", "negatives-images-cifar-100"),
+    ("negatives_images.md", "| negatives | SimCLR, readout", "negatives-images-cifar-100"),
     ("negatives_images.md", "| beta | views, readout", "negatives-images-cifar-100"),
     ("papers.md", "| trained against | loss", "transport-degeneracy"),
     ("papers.md", "| | MR | CR", "sentences-quick-thoughts"),
