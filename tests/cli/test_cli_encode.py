@@ -58,14 +58,14 @@ def test_a_row_for_each_node_whatever_is_held_together(
 def test_only_what_is_chosen(tmp_path: Path) -> None:
     (tmp_path / "star.edges").write_text("hub a\nhub b\nhub c\n")
     out = tmp_path / "e.parquet"
-    words = ["--encoding", "heat", "--times", "0", "1000", "--out", str(out)]
+    words = ["--encoding", "heat", "--times", "0", "1000", "1e300", "--out", str(out)]
     assert main(["encode", str(tmp_path), *words]) == 0
     found = pq.read_table(out).to_pydict()
     assert list(found) == ["graph", "node", "name", "heat"]
     assert found["name"] == ["hub", "a", "b", "c"]
     assert found["graph"] == ["star"] * 4
     # In the end heat is spread in proportion to degrees.
-    expected = torch.tensor([[1, 1 / 2], *[[1, 1 / 6]] * 3])
+    expected = torch.tensor([[1, 1 / 2, 1 / 2], *[[1, 1 / 6, 1 / 6]] * 3])
     torch.testing.assert_close(torch.tensor(found["heat"]), expected)
 
 
@@ -118,10 +118,7 @@ def test_what_is_refused(
         (("--out", "e.csv"), "--out must end in .parquet, got e.csv"),
         (("--out", "e.parquet", "--count", "0"), "--count must be"),
         (("--out", "e.parquet", "--times", "-1"), "each of --times must be"),
-        (
-            ("--out", "e.parquet", "--times", "1e300"),
-            "each of --times must be a finite number at least 0 and at",
-        ),
+        (("--out", "e.parquet", "--times", "inf"), "each of --times must be a finite number at least 0"),
         (("--out", "e.parquet", "--encoding", "heat", "heat"), "give each --encoding once"),
     ],
 )

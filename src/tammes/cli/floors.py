@@ -74,9 +74,11 @@ def weighted_words(train: Texts, dim: int) -> Featurize | None:
 
     weights = TfidfVectorizer(sublinear_tf=True)
     words = weights.build_analyzer()
-    if len({word for sentence in train.sentences for word in words(sentence)}) < 2:
+    if not any(words(sentence) for sentence in train.sentences):
         return None
     counts = weights.fit_transform(train.sentences)
+    if counts.shape[1] < 2:
+        return None
     svd = TruncatedSVD(min(dim, counts.shape[1]), random_state=0).fit(counts)
 
     def features(data: Data) -> Tensor:

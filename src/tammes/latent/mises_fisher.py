@@ -15,7 +15,7 @@ from typing_extensions import override
 from tammes.checks import check_number
 from tammes.latent.kernel import SphericalKernel, check_dimension
 from tammes.latent.streams import Streams
-from tammes.theory.partition import SERIES, UNDERFLOW
+from tammes.theory.partition_function import SERIES, UNDERFLOW
 
 _PROPOSALS = 4
 """Proposals for each center at a time; at least two thirds of them are accepted."""

@@ -58,7 +58,7 @@ from tammes.theory.hard_limit import (
 from tammes.theory.hard_sampling import HardSample, acceptance_rate, sample_hard
 from tammes.theory.margin import margin_loss, margin_risk, margins
 from tammes.theory.packing import Optimum, Packing, fejes_toth_bound, optimum, pack, simplex_is_optimal
-from tammes.theory.partition import log_partition
+from tammes.theory.partition_function import log_partition
 from tammes.theory.population import Population
 from tammes.theory.recommendation import Recommendation, Regime
 from tammes.theory.refined import (

@@ -14,7 +14,7 @@ import numpy as np
 from jaxtyping import Float
 
 from tammes.checks import check_indices, check_integer, check_number, check_shape
-from tammes.theory.partition import log_mean_exponential
+from tammes.theory.partition_function import log_mean_exponential
 
 Latents = Float[np.ndarray, "n features d"]
 """Values of the features of n points, each a unit vector."""

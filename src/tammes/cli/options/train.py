@@ -199,25 +199,22 @@ def changed(words: Sequence[str], added: Sequence[str], dropped: Sequence[str] =
     result = [word for word in words if word not in dropped]
     parts = _names_of_parts(words)
     chosen = {name: word for word in result if (name := _part_of(word, parts))}
-    more: list[str] = []
-    for at, word in enumerate(added):
-        name = _part_of(word, parts)
-        if name in chosen and word != chosen[name]:
+    for word in added:
+        before = chosen.get(_part_of(word, parts), word)
+        if word != before:
             raise ValueError(
-                f"the run was started with {chosen[name]}, got {word}: leave it out, or start a new run"
+                f"the run was started with {before}, got {word}: leave it out, or start a new run"
             )
-        if name not in chosen:
-            more.append(word)
-        if not word.startswith("--"):
+    added = [word for word in added if _part_of(word, parts) not in chosen]
+    for at, flag in enumerate(added):
+        if not flag.startswith("--"):
             continue
-        values = list(
-            takewhile(lambda each: not (each[:2] == "--" or _part_of(each, parts)), added[at + 1 :])
-        )
-        names = [each.partition("=")[0].replace("_", "-") for each in result]
-        for place in reversed([place for place, each in enumerate(names) if each == word.replace("_", "-")]):
-            following = 0 if "=" in result[place] else len(values)
-            del result[place : place + 1 + following]
-    return [*result, *more]
+        values = takewhile(lambda word: word[:2] != "--" and not _part_of(word, parts), added[at + 1 :])
+        number = len(list(values))
+        names = [word.partition("=")[0].replace("_", "-") for word in result]
+        for place in reversed([place for place, name in enumerate(names) if name == flag.replace("_", "-")]):
+            del result[place : place + 1 + (0 if "=" in result[place] else number)]
+    return [*result, *added]
 
 
 def _names_of_parts(words: Sequence[str]) -> frozenset[str]:

@@ -95,12 +95,11 @@ def _rows_of_pairs(file: Path) -> Iterator[tuple[int, Any, Any, Any]]:
         try:
             reader.fieldnames = names = [name.strip() for name in reader.fieldnames or ()]
             for each in reader:
-                if "".join(
-                    each.get(None, [])
-                ).strip():  # a comma of a sentence would shift the columns behind it
+                further = each.get(None, [])  # a comma of a sentence would shift the columns behind it
+                if "".join(further).strip():
                     raise ValueError(
                         f"expected {len(names)} fields in line {reader.line_num} of {file}, got "
-                        f"{len(names) + len(each[None])}: put a sentence with commas between quotation marks"
+                        f"{len(names) + len(further)}: put a sentence with commas between quotation marks"
                     )
                 yield reader.line_num, each.get(FIRST), each.get(SECOND), each.get(SCORE)
         except csv.Error as error:
