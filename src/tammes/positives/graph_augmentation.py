@@ -86,10 +86,14 @@ def _first(
     return rank < count[owner]
 
 
+@dataclass(frozen=True, kw_only=True)
 class GraphAugmentation(ABC):
     """Random change of graphs that keeps their meaning; two calls make the two views of a pair.
 
     Each graph has its own change, by the seed and its row in the batch alone. No graph loses its last node.
+
+    Raises:
+        ValueError: a share outside [0, 1).
 
     Source: You et al., Graph Contrastive Learning with Augmentations, 2020, section 3.1.
 
@@ -102,7 +106,11 @@ class GraphAugmentation(ABC):
         [2, 2]
     """
 
-    share: float
+    share: float = 0.2
+    """Share of the nodes, or of the edges, that is changed."""
+
+    def __post_init__(self) -> None:
+        check_number("share", self.share, minimum=0, below=1)
 
     @abstractmethod
     def changed(self, batch: GraphBatch, noise: GraphNoise, share: Float[Tensor, " graphs"]) -> GraphBatch:
@@ -125,27 +133,14 @@ class GraphAugmentation(ABC):
         return self.changed(batch, noise, torch.full((batch.count,), self.share, device=rows.device))
 
 
-def _check_share(augmentation: GraphAugmentation) -> None:
-    check_number("share", augmentation.share, minimum=0, below=1)
-
-
 @dataclass(frozen=True, kw_only=True)
 class DropNodes(GraphAugmentation):
     """A share of the nodes of each graph dropped, with their edges.
-
-    Raises:
-        ValueError: a share outside [0, 1).
 
     Example:
         >>> DropNodes()
         DropNodes(share=0.2)
     """
-
-    share: float = 0.2
-    """Share of the nodes."""
-
-    def __post_init__(self) -> None:
-        _check_share(self)
 
     @override
     def changed(self, batch: GraphBatch, noise: GraphNoise, share: Float[Tensor, " graphs"]) -> GraphBatch:
@@ -157,19 +152,10 @@ class DropNodes(GraphAugmentation):
 class PerturbEdges(GraphAugmentation):
     """A share of the edges of each graph dropped, and as many added between random nodes.
 
-    Raises:
-        ValueError: a share outside [0, 1).
-
     Example:
         >>> PerturbEdges(share=0.1)
         PerturbEdges(share=0.1)
     """
-
-    share: float = 0.2
-    """Share of the edges."""
-
-    def __post_init__(self) -> None:
-        _check_share(self)
 
     @override
     def changed(self, batch: GraphBatch, noise: GraphNoise, share: Float[Tensor, " graphs"]) -> GraphBatch:
@@ -201,9 +187,6 @@ class Subgraph(GraphAugmentation):
 
     Each edge has a random length, and the nodes nearest to the first remain, those of other components last.
 
-    Raises:
-        ValueError: a share outside [0, 1).
-
     Source: as of `GraphAugmentation`. Differs: the part grows from all its nodes and not along one walk; the
     published code keeps the share, and this drops it, as the other changes do.
 
@@ -211,12 +194,6 @@ class Subgraph(GraphAugmentation):
         >>> Subgraph()
         Subgraph(share=0.2)
     """
-
-    share: float = 0.2
-    """Share of the nodes that are dropped."""
-
-    def __post_init__(self) -> None:
-        _check_share(self)
 
     @override
     def changed(self, batch: GraphBatch, noise: GraphNoise, share: Float[Tensor, " graphs"]) -> GraphBatch:
@@ -239,19 +216,10 @@ class Subgraph(GraphAugmentation):
 class MaskFeatures(GraphAugmentation):
     """The features of a share of the nodes replaced by the mean over their graph.
 
-    Raises:
-        ValueError: a share outside [0, 1).
-
     Example:
         >>> MaskFeatures()
         MaskFeatures(share=0.2)
     """
-
-    share: float = 0.2
-    """Share of the nodes."""
-
-    def __post_init__(self) -> None:
-        _check_share(self)
 
     @override
     def changed(self, batch: GraphBatch, noise: GraphNoise, share: Float[Tensor, " graphs"]) -> GraphBatch:
@@ -265,19 +233,10 @@ class MaskFeatures(GraphAugmentation):
 class OneChange(GraphAugmentation):
     """One of the four changes, drawn for each graph (GraphCL's usual views).
 
-    Raises:
-        ValueError: a share outside [0, 1).
-
     Example:
         >>> OneChange(share=0.1)
         OneChange(share=0.1)
     """
-
-    share: float = 0.2
-    """Share of the nodes or edges."""
-
-    def __post_init__(self) -> None:
-        _check_share(self)
 
     @override
     def changed(self, batch: GraphBatch, noise: GraphNoise, share: Float[Tensor, " graphs"]) -> GraphBatch:
