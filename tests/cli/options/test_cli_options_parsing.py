@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
+import typing
+from collections.abc import Iterator
 
 import pytest
 
 from tammes.cli.main import main
 from tammes.cli.options import parts
 from tammes.encoders import ConvNetConfig
+from tammes.training import TrainingConfig
+from tammes.training.config_file import concrete_classes
 
 COMMANDS = (
     "train",
@@ -110,6 +115,28 @@ def test_help_lists_parts_and_explains_those_that_are_named(capsys: pytest.Captu
     assert "a multiple of 8" in explanation(named, "--encoder.width")
     assert "Probability of a horizontal flip" in explanation(named, "--augmentation.flip-probability")
     assert "encoder:resnet18" not in named
+
+
+def kinds(annotation: object) -> Iterator[type]:
+    """The dataclasses that an annotation stands for."""
+    yield from concrete_classes(annotation)
+    for inner in typing.get_args(annotation):
+        yield from kinds(inner)
+
+
+def test_every_option_of_every_part_is_explained() -> None:
+    every: list[type] = [TrainingConfig]
+    for kind in every:  # grows
+        found = (part for hint in typing.get_type_hints(kind).values() for part in kinds(hint))
+        every += dict.fromkeys(part for part in found if part not in every)
+    assert len(every) > 80
+    silent = [
+        (kind.__name__, field.name)
+        for kind in every[1:]
+        for field in dataclasses.fields(kind)
+        if field.init and not parts._texts(kind).get(field.name)
+    ]
+    assert silent == []
 
 
 def test_an_installation_without_sources_has_the_options_all_the_same(

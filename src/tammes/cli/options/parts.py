@@ -83,14 +83,20 @@ def options_of(maker: Callable[..., Any]) -> dict[str, Option]:
 
 @cache  # a part belongs to many objectives, and reading its source takes milliseconds
 def _texts(maker: Callable[..., Any]) -> dict[str, str]:
-    """Return what a docstring says of each parameter, or the string below each field of a dataclass."""
+    """Return what a docstring says of each parameter, or the string below each field of a dataclass.
+
+    A field that a dataclass inherits is explained by the class that has it.
+    """
     texts = explanations(inspect.getdoc(maker) or "")
     if not dataclasses.is_dataclass(maker) or texts:
         return texts
+    kind = typing.cast(type, maker)
+    for base in filter(dataclasses.is_dataclass, reversed(kind.__bases__)):
+        texts.update(_texts(base))
     try:
-        source = inspect.getsource(typing.cast(type, maker))
+        source = inspect.getsource(kind)
     except OSError:  # an installation without sources has no such strings
-        return {}
+        return texts
     body = ast.parse(textwrap.dedent(source)).body[0]
     assert isinstance(body, ast.ClassDef)
     for field, text in pairwise(body.body):
