@@ -79,6 +79,7 @@ def main() -> None:
     usual = ResNet9Config(width=32).build(3, choice.size)
     networks = {
         "ConvNet, width 32": ConvNetConfig().build(3, choice.size),
+        "ConvNet, width 32, channels first": Contiguous(ConvNetConfig().build(3, choice.size).layers),
         "ResNet9, width 32": ResNet9Config(width=32).build(3, choice.size),
         "ResNet9, width 32, channels first": Contiguous(usual.layers),
         "ResNet9, width 48": ResNet9Config().build(3, choice.size),

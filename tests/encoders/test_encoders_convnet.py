@@ -29,6 +29,14 @@ def test_what_an_image_becomes_depends_on_it_alone() -> None:
     assert not list(encoder.buffers())
 
 
+def test_channels_are_last_in_memory_whatever_the_images_have() -> None:
+    encoder = ConvNetConfig(width=8).build(channels=3, size=32)
+    images = torch.rand(2, 3, 32, 32)
+    last = images.contiguous(memory_format=torch.channels_last)
+    assert encoder.layers(last).is_contiguous(memory_format=torch.channels_last)
+    assert torch.equal(encoder(images), encoder(last))
+
+
 def test_gradients_reach_every_weight() -> None:
     encoder = ConvNetConfig(width=8).build(channels=1, size=8)
     encoder(torch.rand(4, 1, 8, 8)).square().mean().backward()

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
@@ -29,7 +30,8 @@ class ConvNet(Encoder):
 
     For size 8 and width w that is w, 2w, 2w, 4w, 4w channels at 8, 4, 4, 2, 2 pixels a side. The width does
     not exceed 4w. For images larger than 16 pixels, the first convolution has a larger kernel and stride, and
-    shrinks them to 16.
+    shrinks them to 16. Memory is laid out with channels last, in which a CPU is quicker
+    (`benchmarks/images.py`).
 
     Normalization is by groups of channels of one image, not by the batch: the features of an image depend on
     that image alone, in training as in evaluation. The two views of a pair then share no statistics, and no
@@ -56,11 +58,12 @@ class ConvNet(Encoder):
             side = -(-side // 2)
         self.features = outputs
         self.layers = nn.Sequential(*layers)
+        self.to(memory_format=torch.channels_last)  # type: ignore[call-overload]  # missing in torch 2.13
 
     def forward(self, images: Float[Tensor, "batch channels size size"]) -> Float[Tensor, "batch features"]:
         """Return the features of images."""
         # (batch, features, height, width) -> (batch, features)
-        return self.layers(images).mean(dim=(2, 3))
+        return self.layers(images.contiguous(memory_format=torch.channels_last)).mean(dim=(2, 3))
 
 
 @dataclass(frozen=True, kw_only=True)
