@@ -200,6 +200,8 @@ def test_small_and_equal_embeddings_have_a_diagnosis_too() -> None:
     assert "collapse" in flat.faults
     assert flat["rankme"].value == pytest.approx(1)
     assert flat["intrinsic_dimension"].value is None
+    line = tammes.diagnose(np.linspace(1, 2, 50, dtype=np.float32)[:, None].repeat(7, 1))
+    assert line["uniformity"].low <= line["uniformity"].value <= line["uniformity"].high == 0
     wide = tammes.diagnose(torch.randn(12, 40), neighbors=5)
     assert wide.faults == ()
 
