@@ -134,9 +134,9 @@ def test_a_group_shares_its_change_and_each_group_has_its_own(
 def test_images_that_require_a_gradient_have_views_without_one() -> None:
     """As of an adversary, whose images are leaves; warnings are errors."""
     images, volumes = torch.rand(2, 3, 8, 8), torch.rand(2, 1, 4, 4, 4)
-    for change, given in ((Photographs(), images), (Scans(), volumes)):
-        view = change(given.clone().requires_grad_(), seed=0)
-        assert torch.equal(view, change(given, seed=0))
+    for change, pixels in ((Photographs(), images), (Scans(), volumes)):
+        view = change(pixels.clone().requires_grad_(), seed=0)
+        assert torch.equal(view, change(pixels, seed=0))
         assert not view.requires_grad
 
 

@@ -188,7 +188,7 @@ def dimensions_for(eigenvalues: Float[Tensor, " dim"], share: float = 0.99) -> i
 
 
 def _checked(values: Tensor) -> Float[Tensor, " rank"]:
-    """Return the values over the largest, whose squares neither overflow nor underflow: no measure has a unit."""
+    """Return the values over the largest, so that their squares neither overflow nor vanish."""
     if values.ndim != 1 or len(values) == 0 or not bool(((values >= 0) & values.isfinite()).all()):
         raise ValueError(f"expected nonnegative finite values (rank,), at least one, got {values}")
     values = values.double()
