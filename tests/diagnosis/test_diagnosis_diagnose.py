@@ -13,6 +13,7 @@ from scipy import stats
 import tammes
 from tammes.diagnosis import NEEDS, Measure
 from tammes.diagnosis.geometry import Spectra, gaussian_moments
+from tammes.diagnosis.input import as_pairs
 from tammes.diagnosis.measure import jackknife, row_jackknife, wilson
 from tammes.estimate import Estimate
 
@@ -146,6 +147,8 @@ def test_dropped_rows_keep_their_numbers() -> None:
         ({"pairs": [500] * 120}, "pairs of rows from 0 to 119"),
         ({"pairs": list(range(120))}, "row 0 as its own positive"),
         ({"pairs": [0.5] * 120}, "got fractions"),
+        ({"pairs": [1, 0, float("inf")] * 40}, "row numbers from 0, got inf"),
+        ({"pairs": [1, 0, -1e30] * 40}, r"row numbers from 0, got -1e\+30"),
         ({"pairs": ["a"] * 120}, "row numbers from 0, got 'a'"),
         ({"pairs": [-1] * 120}, "two pairs at least, got 0"),
         ({"pairs": [1, 2]}, "pairs, one for each of the 120 rows"),
@@ -183,6 +186,11 @@ def test_the_null_of_the_neighbors_accuracy_is_that_of_a_gaussian(neighbors: int
     if neighbors == 1:
         assert found.null == pytest.approx(0.82, abs=0.01)
     assert found.verdict.startswith("note: not above chance")
+
+
+def test_a_row_without_a_positive_has_none_nan_or_nothing() -> None:
+    for missing in (None, float("nan"), "nan", "", -1):
+        assert as_pairs([1, missing, 3, missing], 4).tolist() == [[0, 1], [2, 3]]
 
 
 def test_pairs_may_be_a_matrix() -> None:

@@ -308,8 +308,11 @@ def _numbers(array: NDArray[Any]) -> NDArray[np.int64]:
     except ValueError:
         bad = next(each for each in found if not _is_number(each))
         raise ValueError(f"expected pairs as row numbers from 0, got {str(bad)!r}") from None
+    numbers[np.isnan(numbers)] = -1.0  # the text "nan"
     if (numbers != np.floor(numbers)).any():
         raise ValueError("expected pairs as row numbers from 0, got fractions")
+    if (np.abs(numbers) > 2**53).any():  # no row has this number, and an integer may not hold it
+        raise ValueError(f"expected pairs as row numbers from 0, got {numbers[np.abs(numbers).argmax()]:g}")
     return numbers.astype(np.int64).reshape(array.shape)
 
 
