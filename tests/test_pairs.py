@@ -111,6 +111,14 @@ def test_other_rows_of_aligned_pairs_are_aligned_too() -> None:
     assert not written.with_rows(lambda rows: rows[:, :2]).is_aligned
 
 
+def test_pairs_without_anchors_are_refused() -> None:
+    nobody, graphs = torch.zeros(0, dtype=torch.int64), torch.randn(2, 3)
+    nodes = tammes.sources.NodesToGraphs()(torch.zeros(0, 3), graphs, owner=nobody)
+    for pairs in (nodes, tammes.Pairs(anchors=torch.zeros(0, 3), ids=nobody)):
+        with pytest.raises(ValueError, match="at least one anchor, got 0"):
+            tammes.recipes.jsd()(pairs)
+
+
 def test_aligned_pairs_need_a_candidate_for_each_anchor() -> None:
     with pytest.raises(ValueError, match="each of the 5 anchors, got 4"):
         tammes.Pairs.aligned(torch.zeros(5, 3), torch.zeros(4, 3))

@@ -61,7 +61,7 @@ def test_senseless_combinations_are_refused_when_made(parts: dict, message: str)
     ("views", "message"),
     [
         ((), "one or more views"),
-        ((good(1), good(1)), "at least two pairs"),
+        ((good(1), good(1)), "at least two pairs, got 1: one has no negative; with drop_last=True"),
         ((good(4), good(5)), r"one shape, got \(4, 3\) and \(5, 3\)"),
         ((torch.zeros(4), torch.zeros(4)), "one shape"),
         ((good().long(), good().long()), "floating-point tensor"),

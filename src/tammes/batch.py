@@ -179,6 +179,8 @@ def batch_of(
             if selection.guide_columns:
                 assert pairs is not None
                 pairs, guides = without_guide(pairs, selection.guide_columns)
+            if len(given) == 0:
+                raise ValueError("expected at least one anchor, got 0: leave the batch out")
             if pairs is None:
                 layout = layout_of_views(len(given), len(views), given.device, selection)
                 rows: tuple[Tensor, ...] = views  # type: ignore[assignment]

@@ -158,6 +158,14 @@ def test_pairs_and_splits_may_have_files_of_their_own(
     assert measured[0]["leaked"]["value"] == pytest.approx(2 / (N - 1))
 
 
+def test_a_row_without_a_text_has_an_empty_one(table: Path) -> None:
+    rows = pq.read_table(table)
+    texts = [None if row == 3 else f"row {row}" for row in range(N)]
+    pq.write_table(rows.append_column("text", pa.array(texts)), "texts.parquet")
+    assert main(["diagnose", "texts.parquet"]) == 0
+    assert pq.read_table("texts-diagnosis/rows.parquet")["name"].to_pylist()[2:5] == ["row 2", "", "row 4"]
+
+
 def test_rows_that_are_not_usable_are_dropped_on_request(
     table: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -46,6 +46,19 @@ def test_the_nearest_sentences_of_several_queries_are_printed(
     assert "Searched 60 sentences exactly" in said.out
 
 
+def test_sentences_are_printed_as_they_are(
+    run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Square brackets and names between colons are no markup."""
+    monkeypatch.setenv("COLUMNS", "200")
+    said = ["A ratio of 3:100:5 :smile: in [bold]words[/bold].", "Another film."]
+    (tmp_path / "a.txt").write_text("\n".join(said))
+    capsys.readouterr()
+    assert search(run, tmp_path, "--query", "good :fire: film") == 0
+    printed = capsys.readouterr().out
+    assert all(each in printed for each in (*said, "good :fire: film"))
+
+
 def test_a_folder_without_plain_text_holds_no_images(
     run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

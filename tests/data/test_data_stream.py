@@ -208,7 +208,6 @@ def test_a_program_that_ends_within_a_shard_ends_in_silence(tmp_path: Path) -> N
     ("row", "said"),
     [
         ({"image": 3}, "expected an image of Pillow, its bytes, or a mapping .* got int"),
-        ({"image": {"bytes": None, "path": None}}, "got NoneType"),
         ({"picture": 3}, "expected a column 'image' or 'img' in the stream, found picture"),
         (
             {"image": picture_bytes(0), "label": 1.5},
@@ -272,6 +271,17 @@ def test_damaged_images_are_left_out() -> None:
         stream(dataset, size=8, strict=True)
     with pytest.raises(ValueError, match="an image that can be decoded, got 0:1"):
         stream(dataset, size=8, unchecked=True).batch([0, 1])
+
+
+@pytest.mark.parametrize("missing", [None, {"bytes": None, "path": None}, {"bytes": None, "path": ""}])
+def test_a_row_without_an_image_is_left_out_by_its_name(missing: object, tmp_path: Path) -> None:
+    content = [{"bytes": picture_bytes(0), "path": None}, missing, {"bytes": picture_bytes(2), "path": None}]
+    kind = pa.struct([("bytes", pa.binary()), ("path", pa.string())])
+    pq.write_table(pa.table({"image": pa.array(content, kind)}), tmp_path / "a.parquet")
+    with pytest.warns(SkippedFilesWarning, match="1 of 3 images of the stream .*: a.parquet:1; left out"):
+        images = stream_of_files(f"hf:{tmp_path}", size=8)
+    assert images.names == ("a.parquet:0", "a.parquet:2")
+    assert shape_of_stream(f"hf:{tmp_path}") == (10, 3)
 
 
 def test_nothing_but_damaged_images() -> None:

@@ -1,6 +1,9 @@
 """The object that `tammes.diagnose` returns, what it needs, and what it refuses."""
 
+from __future__ import annotations
+
 import json
+from collections import UserList
 
 import numpy as np
 import pytest
@@ -10,8 +13,24 @@ from scipy import stats
 import tammes
 from tammes.diagnosis import NEEDS, Measure
 from tammes.diagnosis.geometry import Spectra, gaussian_moments
+from tammes.diagnosis.input import as_pairs
 from tammes.diagnosis.measure import jackknife, row_jackknife, wilson
 from tammes.estimate import Estimate
+
+
+class NotAvailable:
+    """Missing value like that of pandas, which compares to nothing."""
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __eq__(self, other: object) -> NotAvailable:  # type: ignore[override]
+        return self
+
+    def __ne__(self, other: object) -> NotAvailable:  # type: ignore[override]
+        return self
+
+    def __bool__(self) -> bool:
+        raise TypeError("boolean value of NA is ambiguous")
 
 
 def points(n: int = 120, dim: int = 6) -> torch.Tensor:
@@ -41,6 +60,28 @@ def test_the_embeddings_stay_as_they_are_and_the_seed_decides() -> None:
         first, second = tammes.diagnose(x), tammes.diagnose(x)
         assert (x == before).all()
         assert first.summary() == second.summary()
+
+
+class Table(UserList[object]):
+    """Table that hands out its own memory as an array, like a data frame of one column."""
+
+    def __array__(self, dtype: object = None, copy: object = None) -> np.ndarray:
+        return np.asarray(self.data[0])
+
+
+def test_a_table_and_an_array_that_is_read_only_stay_as_they_are() -> None:
+    frozen = points().numpy()
+    frozen.flags.writeable = False
+    for given in (Table([points().numpy()]), frozen):
+        before = np.array(given)
+        tammes.diagnose(given)
+        assert np.array_equal(np.asarray(given), before)
+
+
+@pytest.mark.parametrize("kind", [">f4", "longdouble", "f2", "u8"])
+def test_numbers_of_every_type_are_read(kind: str) -> None:
+    x = (100 * points()).round().abs().numpy() + 1
+    assert tammes.diagnose(x.astype(kind))["rankme"] == tammes.diagnose(x)["rankme"]
 
 
 def test_values_do_not_change_by_rotation_scale_or_order() -> None:
@@ -96,6 +137,8 @@ def test_dropped_rows_keep_their_numbers() -> None:
         ({"labels": ["a", "b", float("nan")] * 40}, "labels for all 120 rows, got none for 40"),
         ({"labels": ["a", "b", ""] * 40}, "labels for all 120 rows, got none for 40"),
         ({"labels": np.array(["a", "b", ""] * 40)}, "labels for all 120 rows, got none for 40"),
+        ({"labels": np.array(["a", "b", NotAvailable()] * 40)}, "got none for 40"),
+        ({"pairs": np.array([NotAvailable(), 0, "x"] * 40)}, "row numbers from 0, got 'x'"),
         ({"labels": np.array(["2026", "2025", "NaT"] * 40, "M8[Y]")}, "got none for 40"),
         ({"splits": ["train", "test", float("nan")] * 40}, "splits for all 120 rows, got none for 40"),
         ({"names": ["a", "", float("nan")] * 40}, "names for all 120 rows, got none for 40"),
@@ -104,6 +147,8 @@ def test_dropped_rows_keep_their_numbers() -> None:
         ({"pairs": [500] * 120}, "pairs of rows from 0 to 119"),
         ({"pairs": list(range(120))}, "row 0 as its own positive"),
         ({"pairs": [0.5] * 120}, "got fractions"),
+        ({"pairs": [1, 0, float("inf")] * 40}, "row numbers from 0, got inf"),
+        ({"pairs": [1, 0, -1e30] * 40}, r"row numbers from 0, got -1e\+30"),
         ({"pairs": ["a"] * 120}, "row numbers from 0, got 'a'"),
         ({"pairs": [-1] * 120}, "two pairs at least, got 0"),
         ({"pairs": [1, 2]}, "pairs, one for each of the 120 rows"),
@@ -143,6 +188,11 @@ def test_the_null_of_the_neighbors_accuracy_is_that_of_a_gaussian(neighbors: int
     assert found.verdict.startswith("note: not above chance")
 
 
+def test_a_row_without_a_positive_has_none_nan_or_nothing() -> None:
+    for missing in (None, float("nan"), "nan", "", -1):
+        assert as_pairs([1, missing, 3, missing], 4).tolist() == [[0, 1], [2, 3]]
+
+
 def test_pairs_may_be_a_matrix() -> None:
     x = points()
     x[1::2] = x[::2] + 0.1 * torch.randn(60, 6)
@@ -158,6 +208,8 @@ def test_small_and_equal_embeddings_have_a_diagnosis_too() -> None:
     assert "collapse" in flat.faults
     assert flat["rankme"].value == pytest.approx(1)
     assert flat["intrinsic_dimension"].value is None
+    line = tammes.diagnose(np.linspace(1, 2, 50, dtype=np.float32)[:, None].repeat(7, 1))
+    assert line["uniformity"].low <= line["uniformity"].value <= line["uniformity"].high == 0
     wide = tammes.diagnose(torch.randn(12, 40), neighbors=5)
     assert wide.faults == ()
 

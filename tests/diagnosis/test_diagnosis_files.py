@@ -172,6 +172,7 @@ def test_rows_of_different_length_are_named(tmp_path: Path) -> None:
         ("a.csv", b"a,b\n", "no|none"),
         ("a.csv", b"a,b,a\n1.5,2,3\n", "expected one column 'a' in .*, found 2: give each another name"),
         ("a.csv", b'v\n"[1, x]"\n', "lists of numbers"),
+        ("a.csv", b'v\n"[[1, 2]]"\n', r"lists of numbers such as .*, got '\[\[1, 2\]\]'"),
         ("a.txt", b"1", "expected embeddings in .parquet"),
     ],
 )
@@ -185,6 +186,11 @@ def test_empty_tables_and_missing_files(tmp_path: Path) -> None:
     np.save(tmp_path / "a.npy", np.empty((0, 3)))
     with pytest.raises(ValueError, match="which has none"):
         read_embeddings(tmp_path / "a.npy")
+    np.save(tmp_path / "c.npy", np.empty((3, 0)))
+    save_file({"c": torch.empty(3, 0)}, tmp_path / "c.safetensors")
+    for name in ("c.npy", "c.safetensors"):
+        with pytest.raises(ValueError, match=r"expected a numeric matrix in .*; it has c .*\(3, 0\)"):
+            read_embeddings(tmp_path / name)
     with pytest.raises(FileNotFoundError):
         read_embeddings(tmp_path / "b.npy")
     pq.write_table(pa.table({"v": pa.array([None, []], pa.list_(pa.float32()))}), tmp_path / "a.parquet")

@@ -59,7 +59,8 @@ def test_the_generator_decides() -> None:
     [
         ([0], 3, None, "k from 1 to the 2 negatives of anchor 0, got k=3"),
         ([0], 2, [5, 5, 6], "k from 1 to the 1 negatives of anchor 0, got k=2"),
-        ([0], 0, None, "got k=0"),
+        ([0], 0, None, "k must be an integer of at least 1, got 0"),
+        ([0], 1.5, None, "k must be an integer of at least 1, got 1.5"),
         ([3], 1, None, "anchors from 0 to 2, rows of the embeddings, got 3"),
         ([-1], 1, None, "got -1"),
         ([], 1, None, r"at least one, got \(0,\)"),
@@ -67,11 +68,13 @@ def test_the_generator_decides() -> None:
     ],
 )
 def test_what_cannot_be_found_is_refused(
-    anchors: list[int], k: int, ids: list[int] | None, message: str
+    anchors: list[int], k: float, ids: list[int] | None, message: str
 ) -> None:
     numbers = torch.tensor(anchors, dtype=torch.int64)
     of_each = None if ids is None else torch.tensor(ids)
     with pytest.raises(ValueError, match=message):
-        hardest_negatives(torch.eye(3), numbers, k=k, ids=of_each)
+        hardest_negatives(torch.eye(3), numbers, k=k, ids=of_each)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match=message):
-        uniform_negatives(torch.eye(3), numbers, k=k, ids=of_each, generator=torch.Generator())
+        uniform_negatives(  # type: ignore[arg-type]
+            torch.eye(3), numbers, k=k, ids=of_each, generator=torch.Generator()
+        )

@@ -111,7 +111,7 @@ def test_the_intrinsic_dimension_equals_the_fit_of_the_paper_and_finds_a_plane()
 
 
 def test_equal_rows_are_found_whatever_the_sign_of_zero() -> None:
-    for dtype in (torch.float32, torch.float64):
+    for dtype in (torch.float16, torch.bfloat16, torch.float32, torch.float64):
         x = points(50).to(dtype)
         x[30], x[40], x[4, 0], x[9] = x[3], x[3], 0.0, x[4]
         x[9, 0] = -0.0

@@ -81,6 +81,14 @@ def test_equal_directions_count_fully_in_each_measure(k: int) -> None:
     assert isoscore(values) == pytest.approx((k - 1) / 11, abs=1e-6)
 
 
+@pytest.mark.parametrize("unit", [1e-200, 1e200])
+def test_squares_of_the_values_neither_overflow_nor_vanish(unit: float) -> None:
+    values = torch.tensor([4.0, 2.0, 1.0], dtype=torch.float64)
+    for measure in (rankme, stable_rank, nesum, alpha_req, isoscore, dimensions_for):
+        assert measure(unit * values) == pytest.approx(measure(values), rel=1e-12)
+    assert stable_rank(unit * values) == 21 / 16
+
+
 def test_values_without_variance_have_no_rank_and_no_slope() -> None:
     zero = torch.zeros(4)
     assert rankme(zero) == stable_rank(zero) == nesum(zero) == dimensions_for(zero) == 0

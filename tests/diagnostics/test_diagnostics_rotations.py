@@ -128,6 +128,11 @@ def test_embeddings_that_do_not_move_are_left_out() -> None:
     assert relative_equivariance(before, after) == pytest.approx((1 + 0) / 2)
     with pytest.raises(ValueError, match="no embedding moves"):
         relative_equivariance(before, 2 * before)
+    generator = torch.Generator().manual_seed(0)
+    for dtype in (torch.float16, torch.float32, torch.float64):  # and not by the rounding of 3 x either
+        rows = torch.randn(30, 5, generator=generator, dtype=torch.float64).to(dtype)
+        with pytest.raises(ValueError, match="no embedding moves"):
+            relative_equivariance(rows, 3 * rows)
 
 
 def test_on_the_circle_only_a_rotation_has_no_variance() -> None:

@@ -82,3 +82,5 @@ def test_what_cannot_be_compared_is_refused() -> None:
         separation((embeddings, values), (embeddings, values), neighbors=50)
     with pytest.raises(ValueError, match="values of test, one for each embedding"):
         separation((embeddings, values), (embeddings, values[:3]))
+    with pytest.raises(ValueError, match=r"expected embeddings of test .* got none"):
+        separation((embeddings, values), (embeddings[:0], values[:0]))

@@ -38,6 +38,17 @@ def test_reference_embeddings_are_the_candidates() -> None:
     torch.testing.assert_close(theirs, HCL(pairs))
 
 
+def test_the_rows_themselves_with_other_labels_are_other_rows() -> None:
+    """The same tensor as `ref_emb` is compared by the labels that come with it, as theirs does."""
+    z, labels = rows(), LABELS.roll(1)
+    theirs = ObjectiveLoss(HCL)(z, LABELS, ref_emb=z, ref_labels=labels)
+    pairs = tammes.Pairs(anchors=z, ids=LABELS, candidates=z, candidate_ids=labels)
+    torch.testing.assert_close(theirs, HCL(pairs))
+    torch.testing.assert_close(
+        ObjectiveLoss(HCL)(z, LABELS, ref_emb=z, ref_labels=LABELS.clone()), HCL(z, ids=LABELS)
+    )
+
+
 def test_two_views_are_rows_of_one_label_each() -> None:
     a, b = rows(), rows(1)
     loss = ObjectiveLoss(HCL)(torch.cat([a, b]), torch.arange(8).repeat(2))

@@ -104,8 +104,10 @@ def test_one_column_needs_labels(folder: Path) -> None:
         loss(features(model, batch), None)
 
 
-def trained(model: SentenceTransformer, loss: nn.Module, columns: list[str], out: Path) -> list[float]:
-    """The losses of a few steps of their trainer."""
+def trained(
+    model: SentenceTransformer, loss: nn.Module, columns: list[str], out: Path, resume: str | None = None
+) -> list[float]:
+    """The losses of a few steps of their trainer, which writes a checkpoint after each epoch of two."""
     trainer = SentenceTransformerTrainer(
         model=model,
         args=SentenceTransformerTrainingArguments(
@@ -115,13 +117,13 @@ def trained(model: SentenceTransformer, loss: nn.Module, columns: list[str], out
             learning_rate=1e-2,
             logging_steps=1,
             report_to="none",
-            save_strategy="no",
+            save_strategy="epoch",
             use_cpu=True,
         ),
         train_dataset=Dataset.from_dict(texts(columns, 16)),
         loss=loss,
     )
-    trainer.train()
+    trainer.train(resume_from_checkpoint=resume)
     return [each["loss"] for each in trainer.state.log_history if "loss" in each]
 
 
@@ -137,6 +139,11 @@ def test_a_learned_temperature_is_trained(folder: Path, tmp_path: Path) -> None:
     model, temperature = model_of(folder), tammes.LearnedTemperature(initial=0.2)
     trained(model, ObjectiveLoss(model, HCL, temperature=temperature), COLUMNS["pairs"], tmp_path)
     assert temperature().item() != pytest.approx(0.2, abs=1e-4)
+    # Their checkpoints hold the model alone, as the documentation says.
+    model, again = model_of(folder), tammes.LearnedTemperature(initial=0.2)
+    loss = ObjectiveLoss(model, HCL, temperature=again)
+    trained(model, loss, COLUMNS["pairs"], tmp_path, resume=str(tmp_path / "checkpoint-6"))
+    assert again().item() == pytest.approx(0.2)
 
 
 @pytest.mark.parametrize("kind", [ObjectiveLoss, CachedObjectiveLoss])

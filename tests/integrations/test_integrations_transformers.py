@@ -9,7 +9,12 @@ import pytest
 import tiny_bert
 import torch
 from torch import Tensor, nn
-from transformers import AutoModel, AutoTokenizer, TrainingArguments
+from transformers import (
+    AutoModel,
+    AutoModelForSequenceClassification,
+    AutoTokenizer,
+    TrainingArguments,
+)
 
 import tammes
 from tammes.integrations.transformers import ObjectiveTrainer
@@ -26,7 +31,9 @@ def embed(model: nn.Module, batch: dict[str, Any]) -> list[Tensor]:
     return [model(**batch[name]).last_hidden_state[:, 0] for name in ("query", "document")]
 
 
-def trainer_of(folder: Path, out: Path, embed: Any = embed, **settings: Any) -> ObjectiveTrainer:
+def trainer_of(
+    folder: Path, out: Path, embed: Any = embed, model: nn.Module | None = None, **settings: Any
+) -> ObjectiveTrainer:
     tokenizer = AutoTokenizer.from_pretrained(folder)
 
     def collate(rows: list[tuple[str, str]]) -> dict[str, Any]:
@@ -48,7 +55,7 @@ def trainer_of(folder: Path, out: Path, embed: Any = embed, **settings: Any) -> 
     return ObjectiveTrainer(
         objective=HCL,
         embed=embed,
-        model=AutoModel.from_pretrained(folder),
+        model=AutoModel.from_pretrained(folder) if model is None else model,
         args=arguments,
         train_dataset=data,
         data_collator=collate,
@@ -76,6 +83,28 @@ def test_value_is_ours_and_the_embeddings_come_with_it(folder: Path, tmp_path: P
 
     trainer.embed = pairs
     torch.testing.assert_close(trainer.compute_loss(trainer.model, batch), HCL(tammes.TwoTowers()(*views)))
+
+
+@pytest.mark.parametrize("model", [AutoModel, AutoModelForSequenceClassification])
+def test_an_evaluation_measures_the_objective_of_each_batch(folder: Path, tmp_path: Path, model: Any) -> None:
+    """Also of a model whose own loss would need labels."""
+
+    def states(model: nn.Module, batch: dict[str, Any]) -> list[Tensor]:
+        return [
+            model(**batch[name], output_hidden_states=True).hidden_states[-1][:, 0]
+            for name in ("query", "document")
+        ]
+
+    settings = {"per_device_eval_batch_size": 8}
+    trainer = trainer_of(folder, tmp_path, states, model.from_pretrained(folder), **settings)
+    rows = trainer.train_dataset
+    with torch.no_grad():
+        embedded = [states(trainer.model.eval(), trainer.data_collator(rows[place:][:8])) for place in (0, 8)]
+    expected = sum(HCL(*views) for views in embedded) / 2
+    assert trainer.evaluate(rows)["eval_loss"] == pytest.approx(float(expected), rel=1e-5)
+    first, second = trainer.predict(rows).predictions
+    expected_views = [torch.cat(views) for views in zip(*embedded, strict=True)]
+    torch.testing.assert_close([torch.tensor(first), torch.tensor(second)], expected_views)
 
 
 def test_accumulated_gradients_are_the_mean_over_the_batches(folder: Path, tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from kornia.filters import gaussian_blur2d
 
-from tammes.positives import Augmentation, Handwriting, Identity, Photographs
+from tammes.positives import Augmentation, Handwriting, Identity, Photographs, Scans
 
 ALL = [
     Photographs(),
@@ -129,6 +129,15 @@ def test_a_group_shares_its_change_and_each_group_has_its_own(
         for rows in (slice(0, 5), slice(5, 12)):
             part = augmentation(images[rows], seed=seed, first_row=rows.start, batch_size=12, groups=groups)
             assert torch.equal(part, views[rows])
+
+
+def test_images_that_require_a_gradient_have_views_without_one() -> None:
+    """As of an adversary, whose images are leaves; warnings are errors."""
+    images, volumes = torch.rand(2, 3, 8, 8), torch.rand(2, 1, 4, 4, 4)
+    for change, pixels in ((Photographs(), images), (Scans(), volumes)):
+        view = change(pixels.clone().requires_grad_(), seed=0)
+        assert torch.equal(view, change(pixels, seed=0))
+        assert not view.requires_grad
 
 
 def test_groups_that_do_not_divide_the_batch_are_refused() -> None:

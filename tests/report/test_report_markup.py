@@ -45,6 +45,13 @@ def test_text_is_escaped_and_stays_text():
     assert "a &lt; b</text>" in text
 
 
+def test_a_browser_has_the_fonts_that_matplotlib_lacks():
+    """Warnings are errors: of a glyph that matplotlib cannot draw there is none."""
+    drawing, axes = canvas(width=3, height=2)
+    axes.set_title("日本語")
+    assert "日本語" in inline_svg(drawing, name="a", description="")
+
+
 def test_nothing_is_fetched_and_nothing_is_dated():
     text = drawn()
     assert not re.search(r'(?:href|src)="(?!#)', text)

@@ -130,6 +130,9 @@ def test_many_sentences_are_searched_by_cells_whose_recall_is_known(
         index.search(texts.sentences[:20], 1), exact.search(texts.sentences[:20], 1), strict=True
     ):
         assert ours[0].similarity == pytest.approx(true[0].similarity, abs=1e-5)
+    (all_found,) = index.search(texts.sentences[:1], 3_000)
+    assert 96 < len(all_found) < 3_000, "the cells searched hold fewer"
+    assert all(-1 - 1e-5 <= each.similarity <= 1 + 1e-5 for each in all_found)
     again, said = index_of(run, model, texts)
     assert said == []
     assert again.recall == index.recall

@@ -59,7 +59,7 @@ def advice_of_views(outcome: Outcome, configs: list[TrainingConfig]) -> tuple[st
 
 def print_advice(sentences: tuple[str, ...]) -> None:
     """Print a line for each sentence, before or after the training."""
-    console = Console(markup=False)
+    console = Console(markup=False, emoji=False)
     for sentence in sentences:
         console.print(sentence, highlight=False)
 

@@ -26,7 +26,7 @@ def main(choice: Compare) -> None:
     # All settings are checked before the first of several trainings.
     configs = [choice.config(name, data) for name in choice.objectives]
     measure = None if held_out is None else Measure.of(data, held_out, knn_of(choice.source))
-    console = Console(markup=False)
+    console = Console(markup=False, emoji=False)
     said = advice(choice.source, data, configs)
     print_advice(said)
     trials = []

@@ -68,10 +68,17 @@ def _diagnosed(choice: Diagnose) -> Diagnosis:
         pairs=None if pairs is None else as_pairs(pairs, n, first.rows, n + first.dropped),
         splits=None if splits is None else as_splits(splits, n),
         against=None if second is None else torch.from_numpy(second.vectors),
-        columns={} if text is None else {"name": first.columns[text].astype(str)},
+        columns={} if text is None else {"name": _texts(first.columns[text])},
         about=_about(choice, first),
     )
     return measured(given, neighbors=choice.neighbors, batch=choice.batch, seed=choice.seed)
+
+
+def _texts(column: NDArray[Any]) -> NDArray[Any]:
+    """Return the names of the rows; those that are missing are empty."""
+    if column.dtype == object:
+        column = np.where(column == None, "", column)  # noqa: E711, entry by entry
+    return column.astype(str)
 
 
 def _is_array(name: str) -> bool:

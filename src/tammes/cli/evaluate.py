@@ -94,7 +94,7 @@ def _evaluate(choice: Evaluate) -> None:
         _print_json(choice, numbers)
         return
     for table in protocols.tables():
-        Console(markup=False).print(table)
+        Console(markup=False, emoji=False).print(table)
     for sentence in dict.fromkeys(protocols.said):  # two classifiers may give rise to the same one
         print(sentence)
     report = RunFolder(path=choice.run).report
@@ -118,7 +118,7 @@ def _evaluate_linear(choice: Evaluate, run: Run, train: Data, test: Data) -> tup
         }
         return scores, numbers
     row = str(choice.run), [scores], ["-" if aligned is None else f"{aligned:.3f}", f"{uniform:.3f}"]
-    Console(markup=False).print(
+    Console(markup=False, emoji=False).print(
         score_table(test, "encoder", [row], test_rows=len(test), more=["alignment", "uniformity"])
     )
     print(_in_words(turned))
@@ -178,7 +178,7 @@ def _evaluate_graphs(choice: Evaluate, run: Run) -> None:
         named = {"run": str(choice.run), "data": choice.source.data}
         print(json.dumps({**named, **trained, **numbers}))
         return
-    Console(markup=False).print(graph_table(str(choice.run), found, validation))
+    Console(markup=False, emoji=False).print(graph_table(str(choice.run), found, validation))
     if (said := said_of_kernel(found)) is not None:
         print(said)
     print(said_of_equal(found, distinct=choice.distinct))
@@ -207,7 +207,7 @@ def _evaluate_outcomes(choice: Evaluate, run: Run, shape: Shape | VolumeShape | 
         print(json.dumps({**named, "outcomes": scores[TRAINED], "untrained": scores[UNTRAINED]}))
         return
     table = outcome_table(str(choice.run), found, rows=len(outcomes), folds=choice.folds)
-    Console(markup=False).print(table)
+    Console(markup=False, emoji=False).print(table)
 
 
 def _alignment_and_uniformity(run: Run, data: Data) -> tuple[float | None, float]:

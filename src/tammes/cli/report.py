@@ -16,4 +16,5 @@ def main(choice: Report) -> None:
     histories = read_histories(choice.runs)
     words = (*map(str, choice.runs), "--out", str(choice.out))
     write_runs(choice.out, histories, shlex.join(["tammes", "report", *words]))
-    Console(markup=False).print(f"{counted(len(histories), 'run')}; open {choice.out}", highlight=False)
+    console = Console(markup=False, emoji=False, highlight=False)
+    console.print(f"{counted(len(histories), 'run')}; open {choice.out}")

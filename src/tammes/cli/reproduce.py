@@ -24,7 +24,7 @@ def main(choice: Reproduce) -> None:
         raise ValueError(f"{entry.name} needs --data: {entry.data}")
     out = choice.out or Path("reproductions") / entry.name
     entry.check(budget=choice.budget, data=choice.data)
-    console = Console(markup=False)
+    console = Console(markup=False, emoji=False)
     console.print(f"{entry.statement} ({entry.source})", highlight=False)
     entry.reproduce(
         out,
@@ -39,7 +39,7 @@ def main(choice: Reproduce) -> None:
 
 def _show(found: Sequence[Entry]) -> None:
     """Print a line for each entry; running one prints its whole statement and its source."""
-    console = Console(markup=False)
+    console = Console(markup=False, emoji=False)
     widest = max(len(entry.name) for entry in found)
     for entry in found:
         needs = "" if entry.data is None else "(--data)" if entry.optional else "--data"

@@ -44,7 +44,7 @@ def main(choice: Search) -> None:
         print(json.dumps({**named, "recall": index.recall, "seconds": seconds, "queries": answers}))
         return
     for query, of_query in zip(choice.query, found, strict=True):
-        Console(markup=False).print(_table(query, of_query))
+        Console(markup=False, emoji=False).print(_table(query, of_query))
     how = (
         "exactly"
         if index.cells is None

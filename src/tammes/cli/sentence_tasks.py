@@ -65,7 +65,7 @@ def evaluate_tasks(choice: EvaluateTasks) -> None:
         named = {"run": str(choice.run), "tasks": str(choice.tasks)}
         print(json.dumps({**named, "scores": _numbers(scores), "failed": failed}))
     elif scores:
-        Console(markup=False).print(task_table(scores))
+        Console(markup=False, emoji=False).print(task_table(scores))
         for sentence in (_in_words(scores), _where(choice.run)):
             print(sentence)
     if failed:

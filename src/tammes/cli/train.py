@@ -107,7 +107,7 @@ def _report(
     measured = Measured() if measure is None else measure.of_features(encoded(run.model))
     trial = Trial(name=name, measured=(measured,), runs=(run,))
     baselines = () if measure is None else floors(data, [run], measure, machine.device)
-    console = Console(markup=False)
+    console = Console(markup=False, emoji=False)
     if measure is not None:
         rows = [(str(folder.path), trial.scores, ())]
         console.print(

@@ -142,14 +142,18 @@ def stored_image_of(column: str, row: Any) -> Stored:
 
 
 def stored_image(value: Any) -> Stored:
-    """Return an image as a data set stores it: of Pillow, as bytes, or at a path.
+    """Return an image as a data set stores it: of Pillow, as bytes, or at a path; no bytes for none.
+
+    No bytes are a damaged image, so that one that is missing is left out by its name.
 
     Raises:
         ValueError: If it is something else.
     """
     if isinstance(value, dict):
         content, path = value.get("bytes"), value.get("path")
-        value = content if content is not None else path and Path(path)
+        value = content if content is not None else Path(path) if path else None
+    if value is None:
+        return b""
     if not isinstance(value, bytes | Path | Image.Image):
         raise ValueError(
             "expected an image of Pillow, its bytes, or a mapping of bytes and path in the stream, got "

@@ -166,7 +166,11 @@ def _loaded(path: Path) -> dict[str, NDArray[Any]]:
 def _of_arrays(path: Path, arrays: Mapping[str, Any], vectors: str | None) -> Opened:
     """Return a matrix among arrays, with the arrays of as many rows as columns beside it."""
     shapes = {name: f"{name} {array.dtype} {tuple(array.shape)}" for name, array in arrays.items()}
-    matrices = [name for name, array in arrays.items() if array.ndim == 2 and array.dtype.kind in "fiu"]
+    matrices = [
+        name
+        for name, array in arrays.items()
+        if array.ndim == 2 and array.shape[1] > 0 and array.dtype.kind in "fiu"
+    ]
     others = [text for name, text in shapes.items() if name not in matrices]
     name = chosen(path, matrices, others, vectors)
     matrix = arrays[name]
@@ -193,7 +197,7 @@ def _safetensors(path: Path, vectors: str | None) -> Opened:
     except SafetensorError as error:
         raise ValueError(f"expected a safetensors file at {path}: {error}") from error
     numeric = [name for name, each in slices.items() if each.get_dtype() != "BOOL"]
-    matrices = [name for name in numeric if len(shapes[name]) == 2]
+    matrices = [name for name in numeric if len(shapes[name]) == 2 and shapes[name][1] > 0]
     others = [f"{name} {shape}" for name, shape in shapes.items() if name not in matrices]
     name = chosen(path, matrices, others, vectors)
     count, dim = shapes[name]

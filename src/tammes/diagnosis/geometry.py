@@ -157,7 +157,7 @@ def uniformity_measure(units: Float[Tensor, "n dim"], generator: torch.Generator
         units = units[torch.randperm(n, generator=generator)[:EVEN_ROWS].sort().values]
     potentials = uniformity_of_rows(units)
     mean = float(potentials.mean())
-    value = math.log(mean) if mean > 0 else None
+    value = min(0.0, math.log(mean)) if mean > 0 else None  # of equal rows, but for rounding, 0
     half = 1.96 * 2 * float(potentials.std()) / math.sqrt(len(units)) / mean if mean > 0 else None
     null = -4 + math.log(float(hyp0f1(dim / 2, 4.0)))
     of = f", of {EVEN_ROWS:,} random rows" if n > EVEN_ROWS else ""

@@ -119,10 +119,8 @@ def _usable(points: Tensor, other: Tensor | None, drop: bool) -> NDArray[np.bool
 
 
 def _shares(points: Tensor, given: Any) -> bool:
-    """Return whether the points are the caller's memory."""
-    if isinstance(given, Tensor):
-        return points.data_ptr() == given.data_ptr()
-    return isinstance(given, np.ndarray) and np.shares_memory(points.numpy(), given)
+    """Return whether the points are the caller's memory; only those of a tensor may be."""
+    return isinstance(given, Tensor) and points.data_ptr() == given.data_ptr()
 
 
 def as_points(embeddings: Any) -> Float[Tensor, "n dim"]:
@@ -149,7 +147,9 @@ def as_points(embeddings: Any) -> Float[Tensor, "n dim"]:
             raise ValueError("expected a matrix of numbers (n, dim), got rows of different length") from None
         if array.dtype.kind not in "fiu":
             raise ValueError(f"expected a matrix of numbers (n, dim), got {array.dtype} {array.shape}")
-        found = torch.from_numpy(np.ascontiguousarray(array))
+        with np.errstate(over="ignore"):  # an infinity is refused as one
+            # A copy: the array may be the memory of a table, read-only, or of a type that torch lacks.
+            found = torch.from_numpy(np.array(array, dtype=np.float32, order="C"))
     if found.ndim != 2 or found.shape[0] == 0 or found.shape[1] == 0 or found.is_complex():
         raise ValueError(f"expected a matrix of numbers (n, dim), got {found.dtype} {tuple(found.shape)}")
     return found.to(torch.float32)
@@ -278,7 +278,7 @@ def _column(
     if may_miss:
         return array
     if array.dtype == object:
-        missing = sum(each is None or each != each or (each == "" and not may_be_empty) for each in array)
+        missing = sum(_is_missing(each) or (each == "" and not may_be_empty) for each in array)
     elif array.dtype.kind in "US":
         missing = 0 if may_be_empty else int((np.char.str_len(array) == 0).sum())
     else:
@@ -290,17 +290,29 @@ def _column(
     return array.astype(str) if array.dtype == object else array
 
 
+def _is_missing(value: Any) -> bool:
+    """Return whether a value is None, NaN or the NA of pandas, which has no truth value."""
+    try:
+        return value is None or bool(value != value)
+    except TypeError:
+        return True
+
+
 def _numbers(array: NDArray[Any]) -> NDArray[np.int64]:
     """Return row numbers; what is missing becomes -1."""
-    found = np.array([-1.0 if each is None or each == "" else each for each in array.ravel()], dtype=object)
+    found = np.array(
+        [-1.0 if _is_missing(each) or each == "" else each for each in array.ravel()], dtype=object
+    )
     try:
         numbers = found.astype(np.float64)
     except ValueError:
         bad = next(each for each in found if not _is_number(each))
         raise ValueError(f"expected pairs as row numbers from 0, got {str(bad)!r}") from None
-    numbers = np.nan_to_num(numbers, nan=-1.0)
+    numbers[np.isnan(numbers)] = -1.0  # the text "nan"
     if (numbers != np.floor(numbers)).any():
         raise ValueError("expected pairs as row numbers from 0, got fractions")
+    if (np.abs(numbers) > 2**53).any():  # no row has this number, and an integer may not hold it
+        raise ValueError(f"expected pairs as row numbers from 0, got {numbers[np.abs(numbers).argmax()]:g}")
     return numbers.astype(np.int64).reshape(array.shape)
 
 

@@ -221,14 +221,16 @@ def _parsed(path: Path, texts: Sequence[str | None], dim: int | None) -> NDArray
     for text in texts:
         try:
             values = np.array(json.loads(text or ""), dtype=np.float32)
+            if values.ndim != 1:
+                raise ValueError("no list of numbers")
         except (ValueError, TypeError) as error:
             raise ValueError(
                 f"expected lists of numbers such as [0.5, 1.0] in {path}, got {text!r}"
             ) from error
-        if values.ndim != 1 or (dim is not None and len(values) != dim):
+        if dim is not None and len(values) != dim:
             raise ValueError(
                 f"expected embeddings of equal length in {path}: the first has {dim} numbers, another "
-                f"{values.size}"
+                f"{len(values)}"
             )
         found.append(values)
     return np.stack(found)

@@ -162,7 +162,7 @@ def leaked(group: Int64[Tensor, " n"], split: Int64[Tensor, " n"]) -> Bool[Tenso
 
 def _hashes(points: Tensor) -> Int64[Tensor, " n"]:
     """Return a number for each row that depends on its bits alone: rounding cannot part equal rows."""
-    bits = torch.int64 if points.dtype == torch.float64 else torch.int32
+    bits = {2: torch.int16, 4: torch.int32, 8: torch.int64}[points.element_size()]
     generator = torch.Generator().manual_seed(0)
     weights = torch.randint(1, 2**62, (points.shape[1],), generator=generator) | 1
     # Adding zero turns -0 into 0, which equals it; products and sums of integers wrap around.

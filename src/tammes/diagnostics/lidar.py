@@ -10,6 +10,8 @@ DELTA = 1e-4
 """Ridge on the covariance within examples, as in the paper."""
 EPSILON = 1e-8
 """Constant added to each share."""
+ROUNDING = 64 * torch.finfo(torch.float64).eps
+"""Share of the means within which they are equal, but for the rounding of their mean."""
 PRECISE = 1e-6
 """Largest rounding error of the covariance within examples, in multiples of the ridge."""
 
@@ -64,6 +66,7 @@ def lidar(
     a, b = view_a.double(), view_b.double()
     means = (a + b) / 2
     between = means - means.mean(dim=0)
+    between = between.where(between.abs() > ROUNDING * means.abs().amax(dim=0), 0)
     # Both views of an example are equally far from their mean.
     within = (a - b) / 2
     n = len(a)

@@ -6,7 +6,7 @@ import torch
 from jaxtyping import Bool, Float, Int, Int64
 from torch import Tensor
 
-from tammes.checks import check_shape
+from tammes.checks import check_integer, check_shape
 from tammes.diagnostics.blocks import directions
 
 
@@ -116,6 +116,6 @@ def _negatives_of(
     check_shape("ids, one for each row,", ids.shape, (n,))
     allowed = (ids != ids[anchor]).to(device)
     count = int(allowed.sum())
-    if not 1 <= k <= count:
+    if check_integer("k", k) > count:
         raise ValueError(f"expected k from 1 to the {count} negatives of anchor {anchor}, got k={k}")
     return allowed

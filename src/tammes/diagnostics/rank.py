@@ -188,6 +188,8 @@ def dimensions_for(eigenvalues: Float[Tensor, " dim"], share: float = 0.99) -> i
 
 
 def _checked(values: Tensor) -> Float[Tensor, " rank"]:
+    """Return the values over the largest, so that their squares neither overflow nor vanish."""
     if values.ndim != 1 or len(values) == 0 or not bool(((values >= 0) & values.isfinite()).all()):
         raise ValueError(f"expected nonnegative finite values (rank,), at least one, got {values}")
-    return values.double()
+    values = values.double()
+    return values / values.max() if float(values.max()) > 0 else values

@@ -90,7 +90,7 @@ def relative_equivariance(
     The numerator is of second order in the movement and the denominator of fourth: embeddings that move by
     eps, each in its own direction, have a gamma_f of the order of 1 / eps^2. So an encoder that is less
     invariant has a lower gamma_f at the same shape of the movement: read it together with `invariance`.
-    Pairs of two embeddings that do not move at all are left out.
+    Pairs of two embeddings that do not move, but for the rounding of their type, are left out.
 
     Args:
         before: embeddings of inputs, of any length above 0.
@@ -110,6 +110,9 @@ def relative_equivariance(
     """
     f, g = _directions(before, after)
     moved = (f - g).square().sum(dim=1)
+    # Entries of unit vectors are rounded by eps, and a movement in the denominator must be more than that.
+    eps = max(torch.finfo(each.dtype).eps for each in (before, after))
+    moved = moved.where(moved > (2 * eps) ** 2, 0)
     total, pairs = 0.0, 0
     for block, other in zip(pair_blocks(f, side), pair_blocks(g, side), strict=True):
         # |f_i - f_j|^2 = 2 - 2 f_i . f_j for unit vectors.

@@ -112,6 +112,8 @@ def _balanced(name: str, part: tuple[Tensor, Tensor]) -> tuple[Tensor, Tensor]:
     """Return as many embeddings of each value as the rarest one has, the first of each."""
     embeddings, values = part
     check_shape(f"values of {name}, one for each embedding,", values.shape, (len(embeddings),))
+    if len(values) == 0:
+        raise ValueError(f"expected embeddings of {name} with a value of the feature each, got none")
     fewest = int(values.unique(return_counts=True)[1].amin())
     rows = torch.cat([(values == value).nonzero()[:fewest, 0] for value in values.unique()])
     return embeddings[rows], values[rows]

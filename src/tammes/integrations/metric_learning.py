@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import torch
 from torch import Tensor
 from typing_extensions import override
 
@@ -72,7 +73,7 @@ class ObjectiveLoss(BaseMetricLossFunction):
                 "an objective chooses and weights its pairs itself, but a miner's came (indices_tuple): "
                 "leave the miner out, and choose by the objective's coupling or selection"
             )
-        if ref_emb is embeddings:
+        if ref_emb is embeddings and torch.equal(ref_labels, labels):
             loss = self.objective(embeddings, ids=labels)
         else:
             pairs = Pairs(anchors=embeddings, ids=labels, candidates=ref_emb, candidate_ids=ref_labels)

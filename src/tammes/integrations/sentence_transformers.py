@@ -39,7 +39,8 @@ class ObjectiveLoss(nn.Module):
         objective: objective to minimize.
         source: how queries and documents are compared; by default `TwoTowers()`. With
             `TwoTowers(gather=Gather())` the documents of all processes are candidates.
-        temperature: learned temperature, trained with the model; None for the objective's own.
+        temperature: learned temperature, trained with the model; None for the objective's own. Their
+            checkpoints do not hold it.
 
     Raises:
         ValueError: a source of another kind; in a call: one column without labels, and what the source and

@@ -24,7 +24,7 @@ class ObjectiveTrainer(Trainer):
 
     A batch may hold what you like (two views of each text, queries and documents, ids), as long as `embed`
     makes of it what the objective takes; say `remove_unused_columns=False` in the arguments. With gradient
-    accumulation the loss is the mean over the batches: each is compared within itself.
+    accumulation, and in an evaluation, the loss is the mean over the batches: each is compared within itself.
 
     Args:
         objective: objective to minimize.
@@ -53,6 +53,10 @@ class ObjectiveTrainer(Trainer):
         # The loss of a batch is a mean over its anchors, which the trainer must divide by the number of
         # batches that it accumulates. It would not for models that count their tokens.
         self.model_accepts_loss_kwargs = False
+        # Batches have no labels, and an evaluation measures the objective all the same.
+        self.can_return_loss = True
+        if self.args.label_names is None:
+            self.label_names = []
 
     @override
     def compute_loss(

@@ -160,7 +160,7 @@ def _check(images: Tensor) -> None:
             f"expected images as floating-point numbers in [0, 1], got {images.dtype}; "
             "convert bytes with tammes.data.as_floats"
         )
-    smallest, largest = (float(end) for end in images.aminmax())
+    smallest, largest = (float(end) for end in images.detach().aminmax())
     if not (smallest >= 0 and largest <= 1):  # true for NaN as well
         raise ValueError(f"expected images with values in [0, 1], got {smallest:g} to {largest:g}")
 

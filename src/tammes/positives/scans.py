@@ -205,6 +205,6 @@ def _check(volumes: Tensor) -> None:
         raise ValueError(
             f"expected volumes (batch, 1, d, h, w) as floating-point numbers, got {volumes.dtype} {shape}"
         )
-    smallest, largest = (float(end) for end in volumes.aminmax())
+    smallest, largest = (float(end) for end in volumes.detach().aminmax())
     if not (smallest >= 0 and largest <= 1):  # true for NaN as well
         raise ValueError(f"expected volumes with values in [0, 1], got {smallest:g} to {largest:g}")

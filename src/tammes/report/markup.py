@@ -3,6 +3,7 @@
 import base64
 import io
 import re
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
@@ -85,7 +86,9 @@ def inline_svg(figure: Figure, *, name: str, description: str, titles: Sequence[
     """
     buffer = io.StringIO()
     # Text stays text, and the hash salt keeps ids the same from one run to the next.
-    with matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": name}):
+    with matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": name}), warnings.catch_warnings():
+        # The browser draws the text, with whatever fonts it needs.
+        warnings.filterwarnings("ignore", message="Glyph .* missing from font")
         figure.savefig(buffer, format="svg", dpi=200, metadata={"Date": None})
     text = buffer.getvalue()
     text = text[text.index("<svg") :]

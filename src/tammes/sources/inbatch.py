@@ -127,7 +127,10 @@ def check_views(views: tuple[Tensor, ...], *, minimum: int = 0) -> None:
     if views[0].shape[1] == 0:
         raise ValueError(f"the views must have at least one dimension, got {tuple(views[0].shape)}")
     if len(views[0]) < minimum:
-        raise ValueError(f"expected at least two pairs, got {len(views[0])}: one has no negative")
+        raise ValueError(
+            f"expected at least two pairs, got {len(views[0])}: one has no negative; with drop_last=True a "
+            "DataLoader leaves a last batch of one out"
+        )
 
 
 def _one_each(name: str, numbers: Tensor, view: Tensor) -> Tensor:

@@ -166,7 +166,10 @@ class _Towers:
 
 def _check_negatives(towers: Float[Tensor, "views batch d"]) -> None:
     if towers.shape[1] < 2 and towers.shape[0] < 3:
-        raise ValueError("expected at least two queries, got 1: one without hard negatives has no negative")
+        raise ValueError(
+            "expected at least two queries, got 1: one without hard negatives has no negative; with "
+            "drop_last=True a DataLoader leaves a last batch of one out"
+        )
 
 
 def _aligned(

@@ -102,7 +102,7 @@ class SentenceIndex:
 
         Args:
             queries: queries, none of them blank.
-            most: number of sentences for each; all of them, if that is fewer.
+            most: number of sentences for each; all of them, or all in the cells searched, if that is fewer.
 
         Raises:
             ValueError: no query, or a blank one; an index with features that are not finite.
@@ -123,6 +123,7 @@ class SentenceIndex:
             [
                 Found(similarity=each, name=self.texts.names[row], sentence=self.texts.sentences[row])
                 for each, row in zip(of_query, places, strict=True)
+                if row >= 0  # places that a search by cells leaves empty are -1
             ]
             for of_query, places in zip(similarity.tolist(), rows.tolist(), strict=True)
         ]
@@ -130,7 +131,6 @@ class SentenceIndex:
     def _by_cells(self, asked: Tensor, most: int) -> tuple[Tensor, Tensor]:
         _, candidates = self.cells.search(asked.numpy(), max(CANDIDATES, 4 * most))
         places = torch.from_numpy(candidates)
-        # Places that the search leaves empty are -1.
         known = torch.from_numpy(self.rows[places.clamp(min=0).numpy()])  # q, candidates, dim
         similarity = (known @ asked[:, :, None])[:, :, 0].where(places >= 0, -torch.inf)
         best = similarity.topk(min(most, places.shape[1]), dim=1)
