@@ -113,6 +113,17 @@ def test_an_eigenspace_that_is_cut_is_left_out() -> None:
     assert eigenvector_mask(everything.vectors, batch).sum(1).tolist() == [6, 6, 3]
 
 
+@pytest.mark.parametrize("weight", [1e-12, 1.0, 1e12])
+def test_an_eigenspace_is_cut_whatever_the_unit_of_the_weights_is(weight: float) -> None:
+    edges, batch = edges_of([nx.path_graph(3), nx.disjoint_union(nx.path_graph(5), nx.path_graph(7))])
+    weights = torch.full((edges.shape[1],), weight, dtype=torch.float64)
+    for count, kept in ((1, [1, 0]), (2, [2, 2])):  # 0, 1, 3; 0, 0, 0.198, 0.382, ...
+        pairs = eigenpairs(
+            edges, batch, laplacian=Combinatorial(), count=count, whole_eigenspaces=True, edge_weight=weights
+        )
+        assert eigenvector_mask(pairs.vectors, batch).sum(1).tolist() == kept
+
+
 def test_no_graphs_have_no_pairs() -> None:
     nothing = torch.zeros(0, dtype=torch.long)
     pairs = eigenpairs(nothing.view(2, 0), nothing)
