@@ -54,7 +54,7 @@ class Multilinear(Extension):
     @override
     def value(self, x: Float[Tensor, "rows total"], f: SetFunction) -> Float[Tensor, "rows inputs"]:
         check_unit_interval(x)
-        known = f.multilinear(x)
+        known = f.multilinear(x.to(torch.promote_types(x.dtype, torch.float32)))  # counts may be large
         return super().value(x, f) if known is None else known
 
     @override
