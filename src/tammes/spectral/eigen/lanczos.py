@@ -74,15 +74,13 @@ def _by_lanczos(matrix: scipy.sparse.csr_array, count: int, lower: float) -> Arr
     values, vectors = np.zeros(0), np.zeros((size, 0))
     wanted = count
     while wanted:
-        known = vectors
-
         # (1 - K K^T) (A - shift)^{-1} (1 - K K^T): the inverse on the complement of the vectors K found.
-        def apply(x: NDArray[Any], known: NDArray[Any] = known) -> NDArray[Any]:
+        def apply(x: NDArray[Any], known: NDArray[Any] = vectors) -> NDArray[Any]:
             y = inverse.solve(x - known @ (known.T @ x))
             return y - known @ (known.T @ y)
 
         operator = LinearOperator((size, size), matvec=apply, dtype=np.float64)
-        inverted, more = eigsh(operator, k=wanted, which="LM", v0=start - known @ (known.T @ start))
+        inverted, more = eigsh(operator, k=wanted, which="LM", v0=start - vectors @ (vectors.T @ start))
         found = shift + 1 / inverted
         last = values[count - 1] if len(values) >= count else np.inf
         values = np.r_[values, found]
