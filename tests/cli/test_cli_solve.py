@@ -111,6 +111,17 @@ def test_one_graph_of_the_user_s_own(
     assert f"The exact answer ({solve._in_words(exact)} s) was quicker than training neural-lovasz (" in said
 
 
+def test_names_in_brackets_are_shown_as_they_are(
+    tmp_path: Path, answers: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "a[b].edges"
+    file.write_text("[a] [/c]\n[/c] d\nd [a]\n")
+    assert main(["solve", "max-clique", "--graph", str(file), *QUICK, *answers]) == 0
+    said = "".join(capsys.readouterr().out.split())
+    assert "[a][/c]d" in said
+    assert "a[b].edges:3nodes" in said
+
+
 @pytest.mark.parametrize(
     ("lines", "sizes"), [("ann\n", "1 node, 0 edges"), ("ann bob\n", "2 nodes, 1 edge")], ids=["one", "two"]
 )

@@ -228,12 +228,23 @@ def test_wrong_views_are_refused() -> None:
     assert float(equivariance_loss(torch.zeros(4, 2), good, normalize=False)) == 4
 
 
+@pytest.mark.parametrize(("dtype", "length"), [(torch.float32, 1e10), (torch.float64, 1e100)])
+@pytest.mark.parametrize("rows", [4, 64])
+def test_squares_that_overflow_are_refused(dtype: torch.dtype, length: float, rows: int) -> None:
+    generator = torch.Generator().manual_seed(0)
+    view_a, view_b = torch.randn(2, rows, 8, dtype=dtype, generator=generator) * length
+    assert equivariance_loss(view_a, view_b).isfinite()
+    with pytest.raises(ValueError, match=r"too large to square in torch\.float.*: scale the rows down"):
+        equivariance_loss(view_a, view_b, normalize=False)
+
+
 @pytest.mark.parametrize(
     ("matrix", "words"),
     [
         (torch.ones(2, 2), "the form is degenerate: its matrix of 2 dimensions has rank 1"),
         (torch.zeros(2, 2), "has rank 0"),
         (torch.ones(2, 3), "a form is a square floating-point matrix"),
+        (torch.ones(0, 0), "a form is a square floating-point matrix"),
         (torch.ones(2, 2, dtype=torch.int64), "a form is a square floating-point matrix"),
         (torch.full((2, 2), math.inf), "a form of finite numbers"),
         (torch.eye(2, requires_grad=True), "constant of the loss"),

@@ -96,3 +96,5 @@ def test_wrong_input_is_refused() -> None:
         invariance_loss(torch.ones(2, 2), torch.full((2, 2), math.nan))
     with pytest.raises(ValueError, match="of one shape"):
         invariance_loss(torch.ones(2, 2), torch.ones(3, 2))
+    with pytest.raises(ValueError, match="expected at least one row in each view, got none"):
+        invariance_loss(torch.ones(0, 2), torch.ones(0, 2))

@@ -172,6 +172,23 @@ def test_nothing_is_the_empty_set() -> None:
     assert bool(gradient.isfinite().all())
 
 
+@pytest.mark.parametrize("solver", [ExactEigenpairs(), PowerIterations()], ids=repr)
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_half_precision_and_autocast_leave_the_arithmetic_as_it_is(
+    solver: Eigensolver, dtype: torch.dtype
+) -> None:
+    embeddings = embeddings_of(400, 6, 0).to(dtype)
+    neural = Neural(solver=solver)
+
+    def pairs(sets: Tensor) -> Tensor:  # up to 79,800, which float16 cannot hold
+        return sets.sum(1).double() * (sets.sum(1) - 1) / 2
+
+    found = neural(embeddings, pairs)
+    assert torch.equal(found, neural(embeddings.float(), pairs))
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        assert torch.equal(found, neural(embeddings.float(), pairs))
+
+
 def test_a_single_element_is_an_input() -> None:
     found = Neural()(torch.tensor([[3.0, 4.0]]), lambda sets: sets.sum(1).float())
     assert found.item() == pytest.approx(torch.sigmoid(torch.tensor(1.0)).item() ** 2)

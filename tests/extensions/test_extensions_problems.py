@@ -330,6 +330,8 @@ def test_wrong_covers_are_refused() -> None:
         Covers(ground=ground, items=2, incidence=torch.tensor([[0, 3], [1, 1]]))
     with pytest.raises(ValueError, match="items must be from 0 to 1, got 1 to 2"):
         Covers(ground=ground, items=2, incidence=torch.tensor([[0, 1], [1, 2]]))
+    with pytest.raises(ValueError, match=r"incidence must have shape \(2, any\), got \(3, 2\)"):
+        Covers(ground=ground, items=2, incidence=torch.tensor([[0, 0], [1, 1], [2, 0]]))  # pairs as rows
 
 
 def test_a_problem_without_exact_answers_says_so() -> None:

@@ -349,6 +349,17 @@ def test_trainings_that_are_none() -> None:
         Reinforce(generator=torch.Generator(), samples=1)
 
 
+def test_numbers_of_graphs_that_do_not_fit_are_refused() -> None:
+    network, graphs = SolverNetwork(NetworkConfig(width=4, layers=1), scalar=True), some_graphs(2)
+    settings, optima = FitConfig(epochs=1), torch.ones(3, dtype=torch.float64)
+    with pytest.raises(ValueError, match=r"optima, one for each score, must have shape \(1,\), got \(3,\)"):
+        fit(network, ByScalar(), maximum_clique, graphs, graphs[:1], settings, optima=optima)
+    with pytest.raises(ValueError, match="expected a batch of one graph, got 2 graphs"):
+        search(network, ByScalar(), maximum_clique, Graphs.join(graphs), settings)
+    with pytest.raises(ValueError, match="expected at least one input, got none"):
+        solve(network, ByScalar(), maximum_clique, [])
+
+
 def test_the_objective_of_a_trained_set_is_a_set_function() -> None:
     """Neural and scalar values of one graph equal a sum over its sets, through the whole of a solver."""
     graph = some_graphs(1, seed=9, most=6)[0]

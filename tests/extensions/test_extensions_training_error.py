@@ -41,6 +41,12 @@ def test_a_tie_counts_as_an_error() -> None:
     assert behind == pytest.approx(0.5, abs=1e-3)
 
 
+@pytest.mark.parametrize("dtype", [torch.uint8, torch.int16, torch.int32])
+def test_labels_of_any_integer_type(dtype: torch.dtype) -> None:
+    logits, labels = torch.tensor([[1.0, 0.0], [0.0, 1.0]]), torch.tensor([1, 0])
+    assert torch.equal(training_error(logits, labels.to(dtype)), training_error(logits, labels))
+
+
 def test_it_is_the_error_of_certain_classifiers() -> None:
     logits = torch.eye(4)[[0, 1, 2, 2, 1]] * 200
     labels = torch.tensor([0, 1, 2, 3, 0])

@@ -266,6 +266,9 @@ def test_what_a_form_does_not_allow() -> None:
         BeforeNormalization(steps=0)
     with pytest.raises(ValueError, match="axes must hold one number for each dimension"):
         Ellipsoid(axes=())
+    for wrong in (1.0, [1.0, 0.5], torch.ones(2)):
+        with pytest.raises(ValueError, match="one number for each dimension of the embeddings, as a tuple"):
+            Ellipsoid(axes=wrong)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="axes must be a finite number at least 0"):
         Ellipsoid(axes=(1.0, -1.0))
     with pytest.raises(ValueError, match="one number for each of the 5 dimensions of the embeddings, got 2"):

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor, nn
 
-from tammes.spectral import Combinatorial
+from tammes.spectral import Combinatorial, eigenpairs
 from tammes.spectral.bases import Bases
 from tammes.spectral.basisnet import BasisNet, ProjectorBasisNet
 from tammes.spectral.copies import Copies
@@ -247,7 +247,6 @@ def wrong() -> dict[str, tuple[tuple[object, ...], str]]:
         "order": ((torch.tensor([0, 1, 1, 0, 1]), vectors, values), "ascends"),
         "complex": ((owner, vectors.cfloat(), values), "real eigenvectors"),
         "none": ((owner, vectors[:, :0], values[:, :0]), "at least one, for each"),
-        "zeros": ((owner, 0 * vectors, values), "columns that are zero throughout"),
         "falling": ((owner, vectors, -values), "ascending eigenvalues"),
     }
 
@@ -262,6 +261,20 @@ def test_what_does_not_fit_is_refused(make: object, case: str) -> None:
 
 def unconstrained() -> UnconstrainedBasisNet:
     return UnconstrainedBasisNet(dim=4, nodes=4, eigenvectors=4)
+
+
+@pytest.mark.parametrize("make", [thin, expressive, unconstrained])
+def test_a_graph_whose_only_eigenspace_is_cut_is_encoded_as_in_a_batch(make: object) -> None:
+    network = make().double().eval()  # type: ignore[operator]
+    edges, owner = torch.tensor([[0, 1], [1, 0]]), torch.tensor([0, 0, 1, 1, 1, 1])
+    if make is unconstrained:
+        owner = torch.tensor([0, 0, 0, 0, 1, 1, 1, 1])
+    pairs = eigenpairs(edges, owner, count=3, whole_eigenspaces=True)  # of 0, 0, 0, 0 in the second graph
+    vectors, values = (torch.nn.functional.pad(each, (0, 1)) for each in (pairs.vectors, pairs.values))
+    assert not vectors[-4:].any()
+    together = network(None, edges, owner, vectors, values)
+    alone = network(None, edges[:, :0], None, vectors[-4:], values[1:])
+    torch.testing.assert_close(alone, together[-4:])
 
 
 @pytest.mark.parametrize(("make", "nodes"), [(thin, 3), (expressive, 3), (unconstrained, 4)])

@@ -127,7 +127,7 @@ def test_wrong_sizes_and_pairs_are_refused() -> None:
         SignEquivariantNet(dim=0, signnet=signnet())
     with pytest.raises(ValueError, match="width must be"):
         SignEquivariantNet(dim=1, signnet=signnet(), width=0)
-    with pytest.raises(ValueError, match=r"between nodes 0 to 1, got numbers from 0 to 2"):
+    with pytest.raises(ValueError, match="the nodes of pairs must be from 0 to 1, got 0 to 2"):
         link_features(torch.ones(2, 1, 1), torch.tensor([[0], [2]]))
     with pytest.raises(ValueError, match=r"expected pairs as integers .*shape \(2, m\)"):
         link_features(torch.ones(2, 1, 1), torch.tensor([0, 1]))

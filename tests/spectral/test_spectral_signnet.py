@@ -264,7 +264,7 @@ def test_wrong_input_is_refused() -> None:
         ((X, edges, batch.flip(0), vectors, values), "ascends"),
         ((X, edges, batch - 1, vectors, values), "ascends"),
         ((X, edges, batch.float(), vectors, values), "int64"),
-        ((X, edges + len(batch), batch, vectors, values), "expected edges between nodes"),
+        ((X, edges + len(batch), batch, vectors, values), "the nodes of edge_index must be from 0"),
         ((X, edges.float(), batch, vectors, values), "int64"),
         ((X, edges.new_tensor([[0], [len(batch) - 1]]), batch, vectors, values), "joins two"),
         ((X, edges, batch, vectors.long(), values), "eigenvectors of a float type"),

@@ -154,6 +154,10 @@ def test_wrong_graphs_are_refused() -> None:
     weighted.edge_weight = torch.ones(4)
     with pytest.raises(ValueError, match="in all graphs or in none"):
         AddEigenpairs()([good, weighted])
+    fewer, more = (data_of(nx.path_graph(3)) for _ in range(2))  # together as many weights as edges
+    fewer.edge_weight, more.edge_weight = torch.ones(3), torch.ones(5)
+    with pytest.raises(ValueError, match=r"edge_weight of graph 0 in the shape \(4,\), .* got \(3,\)"):
+        AddEigenpairs()([fewer, more])
     with pytest.raises(ValueError, match="count must be"):
         AddEigenpairs(count=0)
     with pytest.raises(ValueError, match="dtype must be a float type"):

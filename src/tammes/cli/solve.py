@@ -201,7 +201,7 @@ def _show(
     table.add_section()
     # Of graphs without a proof the ratio is to the best set found, which is this row's.
     table.add_row("exact", "1.000", f"{100 * (test - unproved) / test:.0f} % proved", _in_words(exact))
-    console = Console()
+    console = Console(markup=False)
     console.print(table)
     remark = _remark(exact if not unproved else None, rows, left_out)
     if remark:
@@ -252,7 +252,7 @@ def _solve_one(choice: Solve, path: Path) -> None:
         more = f" and {len(nodes) - SHOWN} more" if len(nodes) > SHOWN else ""
         shown = " ".join(nodes[:SHOWN]) + more
         table.add_row(row["method"], f"{row['score']:g}", _in_words(row["seconds"]), shown)
-    console = Console()
+    console = Console(markup=False)
     console.print(table)
     if remark:
         console.print(remark, highlight=False)

@@ -149,7 +149,10 @@ class Bilinear(Form):
 
     def __post_init__(self) -> None:
         matrix = self.matrix
-        if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or not matrix.is_floating_point():
+        if not isinstance(matrix, Tensor):
+            raise ValueError(f"a form is a Form or a square matrix (d, d) as a tensor, got {matrix!r}")
+        is_square = matrix.ndim == 2 and 0 < matrix.shape[0] == matrix.shape[1]
+        if not is_square or not matrix.is_floating_point():
             raise ValueError(
                 f"a form is a square floating-point matrix (d, d), got {matrix.dtype} {tuple(matrix.shape)}"
             )

@@ -50,7 +50,7 @@ def equivariance_loss(
     Raises:
         ValueError: views that do not fit together; NaN, infinity or, to be normalized, a zero-length row in
             them; groups that do not divide the rows or have one row; a form that does not fit or is
-            degenerate; rows off the hyperboloid.
+            degenerate; rows off the hyperboloid; similarities whose squares overflow.
 
     Source: Robinson (2023), eq. 5.2 with a second augmentation in place of the plain input, and section
     5.3.2. Differs: for groups of c rows the term of the published code is 2 (c - 1) times this mean, so that
@@ -73,7 +73,13 @@ def equivariance_loss(
         u, w = (a - b).unflatten(0, (groups, size)), ((a + b) / 2).unflatten(0, (groups, size))
         total = _by_differences(u, w, form) if 2 * size <= 3 * a.shape[1] else _by_gram_matrices(u, w, form)
         loss = total / (groups * size * (size - 1))
-    return loss if torch.float64 in (view_a.dtype, view_b.dtype) else loss.float()
+    loss = loss if torch.float64 in (view_a.dtype, view_b.dtype) else loss.float()
+    if not bool(loss.isfinite()):
+        raise ValueError(
+            f"the similarities of these rows are too large to square in {loss.dtype}: scale the rows down, "
+            "or leave normalize=False out"
+        )
+    return loss
 
 
 def precise(device: torch.device) -> torch.dtype:

@@ -36,7 +36,7 @@ def invariance_loss(view_a: Float[Tensor, "n d"], view_b: Float[Tensor, "n d"]) 
         A scalar in float32, or in float64 for embeddings in float64.
 
     Raises:
-        ValueError: views that do not fit together; NaN, infinity or a zero-length row in them.
+        ValueError: views that do not fit together; no rows; NaN, infinity or a zero-length row in them.
 
     Source: Robinson (2023), below eq. 5.4. Differs: InfoNCE has half the square of the distance.
 
@@ -45,6 +45,8 @@ def invariance_loss(view_a: Float[Tensor, "n d"], view_b: Float[Tensor, "n d"]) 
         2.0
     """
     check_views((view_a, view_b))
+    if not len(view_a):
+        raise ValueError("expected at least one row in each view, got none")
     with without_autocast(view_a.device):
         a, b = _precise_units(view_a, "view_a"), _precise_units(view_b, "view_b")
         loss = torch.linalg.vector_norm(a - b, dim=1).mean()

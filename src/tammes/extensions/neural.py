@@ -120,13 +120,15 @@ class Neural:
         # The sum is one quick pass, and it is finite only if all entries are; it alone may also overflow.
         if not (embeddings.sum().isfinite() or embeddings.isfinite().all()):
             raise ValueError("expected finite embeddings, got infinities or NaN; lower the learning rate")
-        rows = embeddings.new_zeros(ground.inputs * ground.widest, embeddings.shape[1])
-        factor = rows.index_copy(0, ground.slot, embeddings).unflatten(0, (ground.inputs, ground.widest))
-        values, vectors = self.solver(factor, self.eigenvectors)
+        precise = embeddings.to(torch.promote_types(embeddings.dtype, torch.float32))
+        rows = precise.new_zeros(ground.inputs * ground.widest, embeddings.shape[1])
+        factor = rows.index_copy(0, ground.slot, precise).unflatten(0, (ground.inputs, ground.widest))
+        with torch.autocast(embeddings.device.type, enabled=False):  # eigenvectors need full precision
+            values, vectors = self.solver(factor, self.eigenvectors)
         total = values.sum(dim=1, keepdim=True)
         if not total.isfinite().all():
             raise ValueError(
-                f"expected embeddings whose products {embeddings.dtype} can hold, scale them up or down"
+                f"expected embeddings whose products {precise.dtype} can hold, scale them up or down"
             )
         weights = values / total.where(total > 0, 1.0)
         # sign(sign(sum) + 0.5) is +1 where the sum is 0, and never 0.

@@ -83,8 +83,11 @@ class Ellipsoid(ModificationForm):
     axes: tuple[float, ...]
 
     def __post_init__(self) -> None:
-        if not self.axes:
-            raise ValueError("axes must hold one number for each dimension of the embeddings, got none")
+        if not isinstance(self.axes, tuple) or not self.axes:
+            raise ValueError(
+                "axes must hold one number for each dimension of the embeddings, as a tuple, got "
+                f"{self.axes!r}"
+            )
         for axis in self.axes:
             check_number("axes", axis, minimum=0)
 

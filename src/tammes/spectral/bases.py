@@ -59,8 +59,8 @@ class Bases:
             gap: rule for equal eigenvalues.
 
         Raises:
-            ValueError: for shapes that do not fit each other, eigenvalues that are not finite or do not
-                ascend, and columns that are all zero.
+            ValueError: for shapes that do not fit each other, and eigenvalues that are not finite or do not
+                ascend.
 
         Example:
             >>> vectors, values = torch.eye(3), torch.tensor([[0.0, 2.0, 2.0]])
@@ -70,8 +70,6 @@ class Bases:
         """
         graphs = len(eigenvalues)
         mask = eigenvector_mask(eigenvectors, batch, graphs)
-        if not bool(mask.any()):
-            raise ValueError("expected at least one eigenvector, got columns that are zero throughout")
         found = gap(eigenvalues, mask)
         opens = found.number.diff(dim=1, prepend=found.number.new_full((graphs, 1), -1)) > 0
         graph, column = opens.nonzero(as_tuple=True)
@@ -106,7 +104,7 @@ class Bases:
             ValueError: for an eigenspace of another multiplicity.
         """
         if known is None:
-            return [(networks[0], torch.arange(len(self.dimension)))]
+            return [(networks[0], torch.arange(len(self.dimension)))] if len(self.dimension) else []
         missing = (~torch.isin(self.dimension, torch.tensor(known))).nonzero().flatten()
         if len(missing):
             raise ValueError(

@@ -101,12 +101,12 @@ class BasisNet(EigenvectorNetwork):
         # The backward pass computes a chunk again: only its own matrices are in memory at that time.
         twice = partial(checkpoint, _encoded, use_reentrant=False, preserve_rng_state=False)
         encode = twice if len(chunks) > 1 and torch.is_grad_enabled() else _encoded
-        parts, places = [], []
+        result = bases.vectors.new_zeros(copies.rows, self.ign.dim)
+        parts, places = [result[:0]], [copies.node[:0]]  # not empty, where `count` cuts all eigenspaces
         for ign, members in chunks:
             parts.append(encode(ign, bases, members, x))
             number = bases.number[members].to(copies.row.device)
             places.append(copies.row[bases.rows(members), number[:, None]][bases.nodes(members).mask])
-        result = bases.vectors.new_zeros(copies.rows, self.ign.dim)
         return result.index_copy(0, torch.cat(places), torch.cat(parts))
 
     def _chunks(self, bases: Bases, members: Int[Tensor, " some"]) -> list[Int[Tensor, " few"]]:

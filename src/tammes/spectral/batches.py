@@ -9,7 +9,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 from typing_extensions import override
 
-from tammes.checks import check_integer
+from tammes.checks import check_indices, check_integer
 
 
 def check_batch(batch: Tensor | None) -> None:
@@ -35,13 +35,7 @@ def check_edges(edges: Tensor | None, batch: Int[Tensor, " nodes"], name: str = 
     if edges is None or edges.dim() != 2 or edges.shape[0] != 2 or edges.dtype != torch.long:
         came = "none" if edges is None else f"{edges.dtype} {tuple(edges.shape)}"
         raise ValueError(f"expected {name} as integers (int64) of shape (2, m), got {came}")
-    if not edges.numel():
-        return
-    lowest, highest = int(edges.min()), int(edges.max())
-    if lowest < 0 or highest >= len(batch):
-        raise ValueError(
-            f"expected edges between nodes 0 to {len(batch) - 1}, got numbers from {lowest} to {highest}"
-        )
+    check_indices(f"the nodes of {name}", edges, len(batch))
     if bool((batch[edges[0]] != batch[edges[1]]).any()):
         raise ValueError("expected edges within graphs, got one that joins two; check batch")
 

@@ -60,16 +60,17 @@ class GraphNetwork(nn.Module):
         Raises:
             ValueError: for node or edge features not as many as the network was built for.
         """
-        if x.dim() != 2 or x.shape[1] != self.features:
+        if x.dim() != 2 or x.shape[1] != self.features or not x.is_floating_point():
             raise ValueError(
-                f"expected node features of shape (nodes, {self.features}), got {tuple(x.shape)}"
+                f"expected node features of shape (nodes, {self.features}) in floating point, got {x.dtype} "
+                f"{tuple(x.shape)}; embed kinds of nodes first"
             )
         expected = (edge_index.shape[1], self.edge_features)
         if not self.edge_features:
             edge_attr = None
-        elif edge_attr is None or edge_attr.shape != expected:
-            came = "none" if edge_attr is None else str(tuple(edge_attr.shape))
-            raise ValueError(f"expected edge features of shape {expected}, got {came}")
+        elif edge_attr is None or edge_attr.shape != expected or not edge_attr.is_floating_point():
+            came = "none" if edge_attr is None else f"{edge_attr.dtype} {tuple(edge_attr.shape)}"
+            raise ValueError(f"expected edge features of shape {expected} in floating point, got {came}")
         h = self.first(x)
         for number, (layer, norm) in enumerate(zip(self.layers, self.norms, strict=True)):
             h = h + self.dropout(norm(layer(h, edge_index, edge_attr)).relu())

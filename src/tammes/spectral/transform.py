@@ -220,16 +220,15 @@ def _joined(graphs: Sequence[Data], sizes: Sequence[int]) -> tuple[Tensor, Tenso
     missing = sum(weight is None for weight in weights)
     if missing not in (0, len(graphs)):
         raise ValueError(f"expected an edge_weight in all graphs or in none, got none in {missing}")
+    for number, (weight, part) in enumerate(zip(weights, parts, strict=True)):
+        if weight is not None and weight.shape != part.shape[1:]:
+            shapes = f"({part.shape[1]},), one for each edge, got {tuple(weight.shape)}"
+            raise ValueError(f"expected edge_weight of graph {number} in the shape {shapes}")
     starts = nodes.cumsum(0) - nodes
     return edges + starts[graph], owner.repeat_interleave(nodes), None if missing else torch.cat(weights)
 
 
 def _has_weights_elsewhere(graph: Data) -> bool:
     """Return whether `edge_attr` looks like weights: floats, one for each edge, and no `edge_weight`."""
-    given = graph.edge_attr
-    return (
-        graph.edge_weight is None
-        and isinstance(given, Tensor)
-        and given.is_floating_point()
-        and given.numel() == graph.num_edges > 0
-    )
+    given = graph.edge_attr if graph.edge_weight is None else None
+    return isinstance(given, Tensor) and given.is_floating_point() and given.numel() == graph.num_edges > 0

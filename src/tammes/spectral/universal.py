@@ -239,9 +239,8 @@ class ExpressiveBasisNet(EigenvectorNetwork):
 
     def _check_memory(self, bases: Bases) -> None:
         n, spaces = int(bases.sizes.max()), len(bases.values)
-        tensors = spaces + int((bases.sizes > 0).sum())
-        numbers = tensors * n**self.order * self.layers * self.width * TENSORS_OF_A_LAYER
-        needed = numbers * bases.vectors.element_size() / 1e9
+        numbers = (spaces + int((bases.sizes > 0).sum())) * n**self.order * self.layers * self.width
+        needed = TENSORS_OF_A_LAYER * numbers * bases.vectors.element_size() / 1e9
         if needed > self.gigabytes:
             raise ValueError(
                 f"tensors of order {self.order} for {spaces} eigenspaces of graphs of up to {n} nodes need "

@@ -113,6 +113,32 @@ def test_an_eigenspace_that_is_cut_is_left_out() -> None:
     assert eigenvector_mask(everything.vectors, batch).sum(1).tolist() == [6, 6, 3]
 
 
+@pytest.mark.parametrize("weight", [1e-12, 1.0, 1e12])
+def test_an_eigenspace_is_cut_whatever_the_unit_of_the_weights_is(weight: float) -> None:
+    edges, batch = edges_of([nx.path_graph(3), nx.disjoint_union(nx.path_graph(5), nx.path_graph(7))])
+    weights = torch.full((edges.shape[1],), weight, dtype=torch.float64)
+    for count, kept in ((1, [1, 0]), (2, [2, 2])):  # 0, 1, 3; 0, 0, 0.198, 0.382, ...
+        pairs = eigenpairs(
+            edges, batch, laplacian=Combinatorial(), count=count, whole_eigenspaces=True, edge_weight=weights
+        )
+        assert eigenvector_mask(pairs.vectors, batch).sum(1).tolist() == kept
+
+
+@pytest.mark.parametrize("smallest", [-12, -300])
+@pytest.mark.parametrize("laplacian", [Combinatorial(), Symmetric()], ids=repr)
+def test_weights_of_many_magnitudes_on_a_large_graph(laplacian: Laplacian, smallest: int) -> None:
+    """As those of a Gaussian kernel: eigenvalues crowd at 0, where Lanczos iterations do not converge."""
+    generator = torch.Generator().manual_seed(0)
+    edges, batch = edges_of([nx.path_graph(1100)])
+    between = (edges.min(0).values * 2654435761) % 1100
+    weights = 10 ** (smallest * torch.rand(1100, generator=generator, dtype=torch.float64))[between]
+    pairs = eigenpairs(edges, batch, laplacian=laplacian, count=6, edge_weight=weights)
+    matrix = laplacian_matrix(edges, 1100, laplacian=laplacian, edge_weight=weights)
+    assert (pairs.values[0] - torch.linalg.eigvalsh(matrix)[:6]).abs().max() < 1e-13
+    assert (matrix @ pairs.vectors - pairs.vectors * pairs.values).abs().max() < 1e-13
+    assert (pairs.vectors.T @ pairs.vectors - torch.eye(6)).abs().max() < 1e-12
+
+
 def test_no_graphs_have_no_pairs() -> None:
     nothing = torch.zeros(0, dtype=torch.long)
     pairs = eigenpairs(nothing.view(2, 0), nothing)
@@ -195,7 +221,7 @@ def test_tiny_weights_are_weights_and_too_large_ones_are_refused() -> None:
         ([[0, 1], [1, 0]], [0, 0], [math.nan, math.nan], "finite edge weights"),
         ([[0, 1], [1, 0]], [0, 0], [1.0], "one for each edge"),
         ([[0, 1], [1, 0]], [0, 1], None, "joins two"),
-        ([[0, 2], [2, 0]], [0, 0], None, "between nodes 0 to 1"),
+        ([[0, 2], [2, 0]], [0, 0], None, "must be from 0 to 1, got 0 to 2"),
         ([[0, 1], [1, 0]], [1, 0], None, "ascends"),
     ],
 )

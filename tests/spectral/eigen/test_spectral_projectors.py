@@ -63,6 +63,17 @@ def test_symmetric_matrices_give_v_v_transposed() -> None:
     assert (found.matrices[0] - constant).abs().max() < 1e-12
 
 
+def test_an_eigenspace_of_many_dimensions_is_found() -> None:
+    leaves = 400  # of which LAPACK returns eigenvectors that are dependent up to rounding
+    edges, _ = edges_of([nx.star_graph(leaves)])
+    matrix = laplacian_matrix(edges, leaves + 1, laplacian=RandomWalk())
+    found = spaces_of(matrix)
+    assert found.dimensions.tolist() == [1, leaves - 1, 1]
+    expected = torch.eye(leaves + 1, dtype=torch.complex128)  # vectors that are 0 at the center, with sum 0
+    expected[0, 0], expected[1:, 1:] = 0, expected[1:, 1:] - 1 / leaves
+    assert (found.matrices[1] - expected).abs().max() < 1e-12
+
+
 def test_wrong_matrices_are_refused() -> None:
     with pytest.raises(ValueError, match="square"):
         spaces_of(torch.zeros(2, 3))
@@ -70,5 +81,7 @@ def test_wrong_matrices_are_refused() -> None:
         spaces_of(torch.full((2, 2), math.nan))
     with pytest.raises(ValueError, match="diagonalizable"):
         spaces_of(torch.tensor([[1.0, 1.0], [0.0, 1.0]]))
+    with pytest.raises(ValueError, match="diagonalizable"):
+        spaces_of(torch.eye(9) + torch.eye(9).roll(1, dims=1).triu())
     with pytest.raises(ValueError, match="tolerance"):
         spaces_of(torch.eye(2), tolerance=-1.0)

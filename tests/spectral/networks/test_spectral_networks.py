@@ -127,5 +127,10 @@ def test_wrong_settings_and_input_are_refused() -> None:
     network = GINEConfig(width=4).build(2, edge_features=1)
     with pytest.raises(ValueError, match=r"expected node features of shape \(nodes, 2\)"):
         network(torch.zeros(15, 3), DATA.edges)
+    with pytest.raises(ValueError, match=r"in floating point, got torch.int64 \(15, 2\); embed"):
+        network(torch.zeros(15, 2).long(), DATA.edges)
     with pytest.raises(ValueError, match="expected edge features of shape"):
         network(torch.zeros(15, 2), DATA.edges)
+    kinds = torch.zeros(DATA.edges.shape[1], 1, dtype=torch.long)
+    with pytest.raises(ValueError, match=r"in floating point, got torch\.int64"):
+        network(torch.zeros(15, 2), DATA.edges, kinds)

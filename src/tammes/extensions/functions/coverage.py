@@ -9,7 +9,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 from typing_extensions import override
 
-from tammes.checks import check_indices
+from tammes.checks import check_indices, check_shape
 from tammes.extensions.functions.set_function import SetFunction
 from tammes.extensions.graphs import Graphs
 from tammes.extensions.ground_set import GroundSet, Sweep
@@ -41,6 +41,7 @@ class Covers:
     incidence: Int[Tensor, "2 m"]
 
     def __post_init__(self) -> None:
+        check_shape("incidence", self.incidence.shape, (2, None))
         element, item = self.incidence
         check_indices("elements", element, self.ground.total)
         check_indices("items", item, self.items)

@@ -92,7 +92,7 @@ class GraphFunction(SetFunction):
 
     def relaxed(self, x: Float[Tensor, "*rows total"]) -> Float[Tensor, "*rows inputs"]:
         """Return the formula of the mean counts of a random set; f itself where x is an indicator vector."""
-        return self.formula(expected_counts(self.graphs, x))
+        return self.formula(expected_counts(self.graphs, x.to(torch.promote_types(x.dtype, torch.float32))))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -55,8 +55,7 @@ class Distribution:
         Raises:
             ValueError: if f is NaN or of the wrong shape for some set.
         """
-        parts = [support.sum(_weighted(p, f.on(support))) for support, p in self._parts()]
-        return torch.stack(parts).sum(0)
+        return torch.stack([support.sum(_weighted(p, f.on(support))) for support, p in self._parts()]).sum(0)
 
     def best(self, score: SetFunction) -> ScoredSets:
         """Return the highest score in the support of each input, over all rows, and the first set with it.
@@ -64,8 +63,7 @@ class Distribution:
         Args:
             score: set function, higher is better; minus infinity for sets that are not allowed.
         """
-        found = [support.best(score.on(support).detach()) for support in self.supports]
-        scores, members = zip(*found, strict=True)
+        scores, members = zip(*(each.best(score.on(each).detach()) for each in self.supports), strict=True)
         return self.ground.best(torch.cat(scores), torch.cat(members))
 
     def _parts(self) -> Iterator[tuple[Support, Tensor]]:
@@ -73,13 +71,13 @@ class Distribution:
 
 
 def _weighted(probabilities: Float[Tensor, "..."], values: Float[Tensor, "..."]) -> Float[Tensor, "..."]:
-    """Return p f, with 0 where p = 0 and f is infinite.
+    """Return p f, with 0 where p = 0 and f is infinite; in float32 at least, whose range holds large counts.
 
     >>> import torch
     >>> _weighted(torch.tensor([0.0, 0.5]), torch.tensor([torch.inf, 4.0])).tolist()
     [0.0, 2.0]
     """
-    values = values.to(probabilities.dtype)
+    values = values.to(torch.promote_types(probabilities.dtype, torch.float32))
     unused = values.isinf() & (probabilities.detach() == 0)
     return probabilities * values.masked_fill(unused, 0.0)
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Float, Integer
 from torch import Tensor, nn
 from typing_extensions import override
 
@@ -198,7 +198,7 @@ class Permutation(Extension):
 
 
 def training_error(
-    logits: Float[Tensor, "batch classes"], labels: Int[Tensor, " batch"]
+    logits: Float[Tensor, "batch classes"], labels: Integer[Tensor, " batch"]
 ) -> Float[Tensor, " batch"]:
     """Return 1 - (x_y - x_next), x = softmax(logits), x_next the largest other entry that is at most x_y.
 
@@ -233,8 +233,8 @@ def training_error(
     if not bool(logits.isfinite().all()):
         raise ValueError("expected finite logits, got infinities or NaN; lower the learning rate")
     x = torch.softmax(logits, dim=1)
-    right = x.gather(1, labels[:, None])  # (batch, 1)
-    others = x.scatter(1, labels[:, None], 0.0)
+    right = x.gather(1, labels[:, None].long())  # (batch, 1)
+    others = x.scatter(1, labels[:, None].long(), 0.0)
     below = others.masked_fill(others.detach() > right.detach(), 0.0).amax(dim=1, keepdim=True)
     return 1 - (right - below).squeeze(1)
 
@@ -250,7 +250,7 @@ class TrainingError(nn.Module):
     """
 
     def forward(
-        self, logits: Float[Tensor, "batch classes"], labels: Int[Tensor, " batch"]
+        self, logits: Float[Tensor, "batch classes"], labels: Integer[Tensor, " batch"]
     ) -> Float[Tensor, ""]:
         """Return the mean loss of a batch, in [0, 1].
 

@@ -54,7 +54,7 @@ class Multilinear(Extension):
     @override
     def value(self, x: Float[Tensor, "rows total"], f: SetFunction) -> Float[Tensor, "rows inputs"]:
         check_unit_interval(x)
-        known = f.multilinear(x)
+        known = f.multilinear(x.to(torch.promote_types(x.dtype, torch.float32)))  # counts may be large
         return super().value(x, f) if known is None else known
 
     @override
@@ -98,12 +98,11 @@ class SampledMultilinear(Extension):
     @override
     def distribution(self, x: Float[Tensor, "rows total"], ground: GroundSet) -> Distribution:
         check_unit_interval(x)
-        each = x.detach()[:, None].expand(-1, self.samples, -1)
-        members = torch.bernoulli(each, generator=self.generator).bool()
-        chance = torch.where(members, x[:, None], 1 - x[:, None])  # above 0 for every set that is drawn
+        chances = x.detach()[:, None].expand(-1, self.samples, -1)
+        listed = Listed(ground=ground, members=torch.bernoulli(chances, generator=self.generator).bool())
+        chance = torch.where(listed.members, x[:, None], 1 - x[:, None])  # above 0 for each drawn set
         logarithm = ground.sum(chance.log())  # (rows, samples, inputs)
         drift = (logarithm - logarithm.detach()) * (self.samples / (self.samples - 1))  # 0, with a gradient
-        listed = Listed(ground=ground, members=members)
         return Distribution(supports=(listed,), probabilities=(drift.softmax(dim=1),))
 
     @override

@@ -10,7 +10,7 @@ from jaxtyping import Float
 from torch import Tensor
 from torch.optim import Adam, Optimizer
 
-from tammes.checks import check_integer, check_number, check_seed
+from tammes.checks import check_integer, check_number, check_seed, check_shape
 from tammes.extensions.graphs import Graphs
 from tammes.extensions.ground_set import Members, ScoredSets
 from tammes.extensions.integer_program import SolutionCache
@@ -119,9 +119,9 @@ def solve(
     *,
     batch_size: int = 32,
 ) -> Scores:
-    """Return the score of the set that a network finds in each graph."""
+    """Return the score of the set that a network finds in each graph, of at least one."""
     network.eval()
-    batches = (Graphs.join(graphs[first : first + batch_size]) for first in range(0, len(graphs), batch_size))
+    batches = (Graphs.join(graphs[at : at + batch_size]) for at in range(0, len(graphs) or 1, batch_size))
     found = [method.decode(network(batch), make_problem(batch)) for batch in batches]
     return torch.cat([scores.double() for scores, _ in found])
 
@@ -140,11 +140,12 @@ def optimal_scores(
 
 
 def approximation_ratios(scores: Scores, optima: Scores) -> Scores:
-    """Return score over optimum, or 1 where the optimum is 0.
+    """Return score over optimum, or 1 where the optimum is 0; ValueError unless they are equally many.
 
     >>> approximation_ratios(torch.tensor([2.0, 0.0]), torch.tensor([4.0, 0.0])).tolist()
     [0.5, 1.0]
     """
+    check_shape("optima, one for each score,", optima.shape, scores.shape)
     return torch.where(optima > 0, scores.clamp(min=0) / optima.where(optima > 0, 1.0), 1.0)
 
 
@@ -156,8 +157,7 @@ def greedy_scores(make_problem: MakeProblem, graphs: Sequence[Graphs], *, rising
     >>> greedy_scores(maximum_independent_set, [star], rising=True).tolist()
     [2.0]
     """
-    scores, _ = greedy_by_degree(make_problem, Graphs.join(graphs), rising=rising)
-    return scores.double()
+    return greedy_by_degree(make_problem, Graphs.join(graphs), rising=rising)[0].double()
 
 
 def greedy_by_degree(make_problem: MakeProblem, graphs: Graphs, *, rising: bool) -> ScoredSets:
@@ -185,8 +185,7 @@ def split(graphs: Sequence[Graphs], *, seed: int) -> tuple[list[Graphs], list[Gr
         raise ValueError(f"expected at least 3 graphs to split into three parts, got {len(graphs)}")
     generator = torch.Generator().manual_seed(check_seed("seed", seed))
     chosen = [graphs[each] for each in torch.randperm(len(graphs), generator=generator).tolist()]
-    validation = max(1, len(graphs) // 10)
-    test = max(1, round(0.3 * len(graphs)))
+    validation, test = max(1, len(graphs) // 10), max(1, round(0.3 * len(graphs)))
     train = len(graphs) - test - validation
     return chosen[:train], chosen[train : train + test], chosen[train + test :]
 
@@ -229,7 +228,7 @@ def search(
         on_step: callback after each step, with its number.
 
     Raises:
-        ValueError: if the loss becomes infinite or NaN.
+        ValueError: for several graphs, or if the loss becomes infinite or NaN.
 
     Example:
         >>> from tammes.extensions.solvers import ByScalar, NetworkConfig
@@ -241,6 +240,8 @@ def search(
         >>> search(network, ByScalar(), maximum_clique, graph, FitConfig(epochs=40))[0]
         3.0
     """
+    if graph.ground.inputs != 1:
+        raise ValueError(f"expected a batch of one graph, got {graph.ground.inputs} graphs")
     problem = make_problem(graph)
     guide = problem.guide or problem.score
     optimizer = Adam(network.parameters(), lr=config.learning_rate)

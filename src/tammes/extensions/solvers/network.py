@@ -162,8 +162,7 @@ class SolverNetwork(nn.Module):
         partition = graphs.singletons if self.noise else graphs.partition
         x = self._features(graphs).index_select(0, partition.representative)
         x = leaky_relu(self.attend(x, partition))
-        x = leaky_relu(self.gated(x, partition)) + x
-        x = self.embed(x)
+        x = self.embed(leaky_relu(self.gated(x, partition)) + x)
         if self.score is not None:
             x = self.score(leaky_relu(x))
         return x.index_select(0, partition.cell)

@@ -78,32 +78,20 @@ def eigenpairs(
     """
     if count is not None:
         check_integer("count", count)
-    if whole_eigenspaces and count is not None:
-        # One more pair shows whether the last eigenspace is complete.
-        more = eigenpairs(edge_index, batch, laplacian=laplacian, count=count + 1, edge_weight=edge_weight)
-        return _without_cut(more, batch)
     graphs = Adjacency.of(edge_index, batch, edge_weight)
     laplacian = Symmetric() if laplacian is None else laplacian
     if not isinstance(laplacian, Laplacian):
         raise ValueError(f"laplacian must be a Laplacian, such as Symmetric(), got {laplacian!r}")
+    cut = whole_eigenspaces and count is not None
     if count is None:
         count = int(graphs.sizes.max()) if len(graphs.sizes) else 0
+    count += cut  # one more pair shows whether the last eigenspace is complete
     solver = _Solver(graphs=graphs, laplacian=laplacian, count=count)
     large = (graphs.sizes > DENSE) & (graphs.sizes > 4 * count)  # Lanczos needs more vectors than it finds
     solver.dense((~large & (graphs.sizes > 0)).nonzero().flatten())
     for graph in large.nonzero().flatten().tolist():
         solver.sparse(graph)
-    return solver.pairs
-
-
-def _without_cut(pairs: Eigenpairs, batch: Int[Tensor, " nodes"]) -> Eigenpairs:
-    """Return all columns but the last, without those that are in one eigenspace with it."""
-    mask = eigenvector_mask(pairs.vectors, batch, len(pairs.values))
-    number = RelativeGap(warn=False)(pairs.values, mask).number
-    kept = ((number != number[:, -1:]) | ~mask[:, -1:])[:, :-1]
-    return Eigenpairs(
-        vectors=pairs.vectors[:, :-1].where(kept[batch], 0.0), values=pairs.values[:, :-1].where(kept, 0.0)
-    )
+    return solver.without_cut() if cut else solver.pairs
 
 
 def eigenvector_mask(
@@ -207,6 +195,17 @@ class _Solver:
             vectors = orthonormal_within(vectors * self.scale[rows][..., None], spaces)
         found.values[members, :width] = values
         found.vectors[rows, :width] = vectors
+
+    def without_cut(self) -> Eigenpairs:
+        """Return all columns but the last, without those that are in one eigenspace with it."""
+        batch, values, vectors = self.graphs.batch, self.pairs.values, self.pairs.vectors
+        # No entry of a symmetric matrix is larger than its norm, whatever the unit of its weights is.
+        entries, graph = torch.cat([self.off, self.diagonal]).abs(), torch.cat([self.graphs.owner, batch])
+        norm = torch.full_like(values[:, 0], torch.finfo(values.dtype).tiny)
+        relative = values / norm.scatter_reduce(0, graph, entries, "amax")[:, None]
+        number = RelativeGap(warn=False)(relative, eigenvector_mask(vectors, batch, len(values))).number
+        kept = ((number != number[:, -1:]) | (number[:, -1:] < 0))[:, :-1]
+        return Eigenpairs(vectors=vectors[:, :-1] * kept[batch], values=values[:, :-1] * kept)
 
 
 LAYOUT = "tammes eigenpairs 2"

@@ -210,15 +210,22 @@ class Projectors:
             raise ValueError(f"expected a square matrix, got shape {tuple(matrix.shape)}")
         if not bool(matrix.isfinite().all()):
             raise ValueError("expected a finite matrix, got infinities or NaN")
-        full = torch.complex128 if matrix.is_complex() else torch.float64
-        values, vectors = torch.linalg.eig(matrix.detach().to(full))
+        full = matrix.detach().to(torch.complex128 if matrix.is_complex() else torch.float64)
+        values, vectors = torch.linalg.eig(full)
+        groups = _eigenspaces(values, tolerance)
+        for group in groups:
+            # LAPACK's eigenvectors of one eigenvalue may be nearly dependent, as on a graph with many leaves.
+            # Where A - lambda is 0 on as many orthonormal vectors, up to rounding, these take their place.
+            if float(torch.linalg.svdvals(vectors[:, group])[-1]) < 1e-3:
+                _, sizes, right = torch.linalg.svd(full - values[group].mean().expand(len(full)).diag())
+                if sizes[-len(group)] <= 1e-3 * tolerance * sizes[0]:
+                    vectors[:, group] = right[-len(group) :].mH
         smallest = float(torch.linalg.svdvals(vectors)[-1])
         if smallest < INDEPENDENT:
             raise ValueError(
                 "expected a diagonalizable matrix, got one whose eigenvectors are dependent (their smallest "
                 f"singular value is {smallest:.1e})"
             )
-        groups = _eigenspaces(values, tolerance)
         bases = [torch.linalg.qr(vectors[:, group]).Q for group in groups]
         return cls(
             values=torch.stack([values[group].mean() for group in groups]),
@@ -235,5 +242,4 @@ def _eigenspaces(values: Complex[Tensor, " n"], tolerance: float) -> list[Int[Te
     means = np.array([complex(values[group].mean()) for group in groups])
     # Rounding errors in the real parts of conjugates must not decide their order.
     unit = tolerance * max(float(values.abs().max()), np.finfo(float).tiny)
-    real = np.round(means.real / unit)
-    return [groups[number] for number in np.lexsort((means.imag, real))]
+    return [groups[number] for number in np.lexsort((means.imag, np.round(means.real / unit)))]
