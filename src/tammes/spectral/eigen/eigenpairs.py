@@ -208,7 +208,7 @@ class _Solver:
         return Eigenpairs(vectors=vectors[:, :-1] * kept[batch], values=values[:, :-1] * kept)
 
 
-LAYOUT = "tammes eigenpairs 2"
+LAYOUT = "tammes eigenpairs 3"
 """Version of the files; part of their names, so that files of an older layout are not read."""
 
 CHECKSUM = "checksum"
