@@ -151,6 +151,27 @@ def test_methods_have_a_yes_and_a_no_for_each_statement(plan: MaskedPlan, count:
     assert "yes" not in verdicts(plan, ahead(0.02), seeds=1)
 
 
+def test_nearly_all_corruptions_of_gray_images_are_four_fifths_at_least() -> None:
+    gray = [each.name for each in CORRUPTIONS if not each.needs_color]
+    assert math.ceil(0.8 * len(gray)) > round(0.8 * len(gray))  # 11.2 of 14
+
+    def above_under(count: int) -> list[str]:
+        """Verdicts where CAN is above the others under some corruptions, and below them under the rest."""
+
+        def make(run: MaskedRun, noise: float) -> MaskedScore:
+            ahead = 0.1 * (run.method == CAN)
+            levels = (0.5 + ahead * (1 if place < count else -1) + noise for place in range(len(gray)))
+            trained = replace(score(0.5 + ahead + noise), corruptions=" ".join(gray))
+            untrained = replace(score(0.1), corruptions=" ".join(gray))
+            corrupted = " ".join(f"{level - 0.4 * (run.method == UNTRAINED):.6f}" for level in levels)
+            return replace(untrained if run.method == UNTRAINED else trained, corrupted=corrupted)
+
+        return verdicts(robustness.PLAN, make)[2:4]
+
+    assert above_under(12) == ["yes"] * 2
+    assert above_under(11) == ["no"] * 2
+
+
 def test_the_ratio_of_operations_is_a_check_that_can_fail() -> None:
     assert verdicts(methods.PLAN, ahead(0.02))[0] == "check: failed"  # 2, where the thesis has 1.7
     bases = replace(bases_of(), flops={**FLOPS, CAN: 6.0 / 1.75})
