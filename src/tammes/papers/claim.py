@@ -24,18 +24,21 @@ def claim(request: Request, protocol: Protocol) -> None:
         protocol: its seeds, controls and search space.
 
     Raises:
-        ValueError: a folder that holds a study with another budget, data, seeds or search space.
+        ValueError: a folder that holds a study with another budget, data, seeds or search space, or a file in
+            its place.
     """
     ours = {
         "entry": request.entry.name,
         "budget": f"{request.budget:g}",
-        "data": "" if request.data is None else request.data.name,
+        "data": request.data_name,
         "learning": str(request.learning),
         **protocol.in_words,
     }
     if request.data is not None and request.data.exists():
         ours[FILES] = description(request.data, without=request.out)
     path = request.out / STUDY
+    if request.out.exists() and not request.out.is_dir():
+        raise ValueError(f"expected a folder for the study, got the file {request.out}: name another place")
     request.out.mkdir(parents=True, exist_ok=True)
     if path.exists():
         try:
