@@ -144,8 +144,9 @@ class Finding:
 
     @property
     def count(self) -> str:
-        """How many of several effects are above zero, beside chance; empty for one."""
-        if len(self.effects) < 2:
+        """How many of several effects are above zero, beside chance; empty for one, or without intervals."""
+        known = [effect.difference is not None and effect.difference.is_known for effect in self.effects]
+        if len(known) < 2 or not all(known):
             return ""
         above, below = sum(map(_is_above, self.effects)), sum(map(_is_below, self.effects))
         by_chance = f"{BY_CHANCE * len(self.effects):.2g}"
