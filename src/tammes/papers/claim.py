@@ -62,6 +62,23 @@ def claim(request: Request, protocol: Protocol) -> None:
     write_atomically(path, (json.dumps(ours, indent=1) + "\n").encode("utf-8"))
 
 
+def data_files(study: Path) -> str | None:
+    """Return the description of the data that the folder of a study holds; None if it has none.
+
+    Args:
+        study: folder of the study.
+
+    Example:
+        >>> data_files(Path("nowhere")) is None
+        True
+    """
+    try:
+        found = json.loads((study / STUDY).read_text(encoding="utf-8"))[FILES]
+    except (OSError, ValueError, TypeError, KeyError, RecursionError):
+        return None
+    return str(found)
+
+
 def description(data: Path, *, without: Path) -> str:
     """Return the number of files at a path, and a checksum of their names, sizes, beginnings and ends.
 

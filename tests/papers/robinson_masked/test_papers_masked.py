@@ -13,6 +13,7 @@ import torch
 
 from tammes.data.corruptions import CORRUPTIONS
 from tammes.papers.arms import UNTRAINED
+from tammes.papers.claim import FILES, STUDY
 from tammes.papers.entry import Entry, Request
 from tammes.papers.image_sets import Parts
 from tammes.papers.robinson_masked import (
@@ -272,6 +273,19 @@ def test_a_table_beside_lends_its_lines_and_one_of_another_study_none(tmp_path: 
     assert list(beside(tmp_path / "masked-losses")) == [cell]
     assert (tmp_path / "masked-methods" / "table.csv").read_text(encoding="utf-8").endswith("noise,CAN")
     assert beside(tmp_path / "masked-methods") == {}
+
+
+def test_a_table_beside_of_other_data_of_the_same_name_lends_nothing(tmp_path: Path) -> None:
+    cell = bases_of().untrained()
+    for name in ("masked-methods", "masked-losses"):
+        (tmp_path / name).mkdir()
+    Results(tmp_path / "masked-methods" / "table.csv", MaskedRun, MaskedScore).append(cell, score(0.5))
+    for theirs, lent in (("60 files, checksum a", [cell]), ("60 files, checksum b", [])):
+        for name, files in (("masked-methods", theirs), ("masked-losses", "60 files, checksum a")):
+            (tmp_path / name / STUDY).write_text(json.dumps({FILES: files}), encoding="utf-8")
+        assert list(beside(tmp_path / "masked-losses")) == lent
+    (tmp_path / "masked-methods" / STUDY).write_text("[", encoding="utf-8")
+    assert list(beside(tmp_path / "masked-losses")) == [cell]
 
 
 def test_a_cell_has_all_settings_that_its_score_depends_on() -> None:
