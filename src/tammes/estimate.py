@@ -207,8 +207,7 @@ class Estimate:
 
         Args:
             values: accuracy of each seed, at least one.
-            trials: number of test rows behind each; None if it is not known, and there is no interval where
-                Wilson's would stand.
+            trials: number of test rows behind each; None if unknown, so that Wilson's cannot take its place.
 
         Example:
             >>> print(Estimate.of_accuracies([0.95], 360))
@@ -223,8 +222,7 @@ class Estimate:
             return replace(found, low=max(0.0, found.low), high=min(1.0, found.high))
         if trials is None:
             return replace(found, low=-math.inf, high=math.inf)
-        share = Estimate.of_share(found.mean, trials)
-        return share if len(values) == 1 else replace(share, values=found.values)
+        return replace(Estimate.of_share(found.mean, trials), values=found.values if len(values) > 1 else ())
 
     @property
     def is_known(self) -> bool:

@@ -242,7 +242,9 @@ def test_impossible_settings_are_refused(make: Callable[[], object], message: st
 def test_images_of_another_type_than_the_weights_are_refused_without_autocast() -> None:
     module, images = can(), views()[0]
     for call in (module.losses, lambda a, b: module.decode(a)):
-        with pytest.raises(ValueError, match=r"images of torch.float32, as the weights are, got torch.float64"):
+        with pytest.raises(
+            ValueError, match=r"images of torch.float32, as the weights are, got torch.float64"
+        ):
             call(images.double(), images.double())
     with torch.autocast("cpu", torch.bfloat16):
         assert bool(module.losses(images.bfloat16(), images.bfloat16()).total.isfinite())

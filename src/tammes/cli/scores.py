@@ -253,7 +253,9 @@ def score_table(
         baselines: rows of a second section.
     """
     columns = (OF_TEXTS if isinstance(data, Texts) else OF_IMAGES) if test_rows else {}
-    caption = "accuracies in per cent with 95 % intervals, on data held out of training" if test_rows else None
+    caption = (
+        "accuracies in per cent with 95 % intervals, on data held out of training" if test_rows else None
+    )
     table = Table(caption=caption)
     table.add_column(first, overflow="fold")
     for title in (*columns, *more):

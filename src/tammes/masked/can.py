@@ -240,7 +240,7 @@ class CAN(nn.Module):
         weights = self.encoder.embedding.weight.dtype
         if images.dtype != weights and not torch.is_autocast_enabled(images.device.type):
             raise ValueError(
-                f"expected images of {weights}, as the weights are, got {images.dtype}: convert one or the other"
+                f"expected images of {weights}, as the weights are, got {images.dtype}: convert one of them"
             )
         patches = self.encoder.patches(images)
         return Corrupted.draw(patches, rate=self.rate, noise=self.noise, generator=generator)

@@ -197,8 +197,8 @@ def _note(groups: Sequence[RunGroup]) -> str:
     if any(group.accuracy is not None for group in groups):
         over_seeds = "Intervals are at 95 %, over the seeds (Student). " if most > 1 else ""
         sentences.append(
-            f"{over_seeds}One seed has no interval, and seeds of equal accuracies have none, since a run does "
-            "not record the number of rows that it was measured on."
+            f"{over_seeds}One seed has no interval, and seeds of equal accuracies have none, since a run "
+            "does not record the number of rows that it was measured on."
         )
         if len({in_words(group.config.data) for group in groups}) > 1:
             sentences.append("The runs were trained on different data, so accuracies cannot be compared.")
