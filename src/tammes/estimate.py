@@ -199,7 +199,7 @@ class Estimate:
         return Estimate(mean=r, low=math.tanh(middle - half), high=math.tanh(middle + half))
 
     @staticmethod
-    def of_accuracies(values: Sequence[float], trials: int) -> Estimate:
+    def of_accuracies(values: Sequence[float], trials: int | None) -> Estimate:
         """Return the mean accuracy over several seeds, with Student's interval, cut at 0 and 1.
 
         Wilson's takes its place for a single seed, and where all seeds have the same accuracy: Student's
@@ -207,7 +207,7 @@ class Estimate:
 
         Args:
             values: accuracy of each seed, at least one.
-            trials: number of test rows behind each.
+            trials: number of test rows behind each; None if unknown, so that Wilson's cannot take its place.
 
         Example:
             >>> print(Estimate.of_accuracies([0.95], 360))
@@ -217,12 +217,12 @@ class Estimate:
             >>> print(Estimate.of_accuracies([0.1, 0.5], 18))
             0.300 [0.000, 1.000]
         """
-        if len(values) == 1:
-            return Estimate.of_share(values[0], trials)
         found = Estimate.over_seeds(values)
-        if found.high - found.low > NO_WIDTH:
+        if found.is_known and found.high - found.low > NO_WIDTH:
             return replace(found, low=max(0.0, found.low), high=min(1.0, found.high))
-        return replace(Estimate.of_share(found.mean, trials), values=found.values)
+        if trials is None:
+            return replace(found, low=-math.inf, high=math.inf)
+        return replace(Estimate.of_share(found.mean, trials), values=found.values if len(values) > 1 else ())
 
     @property
     def is_known(self) -> bool:

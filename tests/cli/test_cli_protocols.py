@@ -12,6 +12,7 @@ from PIL import Image
 
 from tammes.cli.main import main
 from tammes.estimate import Estimate
+from tammes.evaluation import FewShot
 from tammes.report.evaluation import FILE, Result, read_results, record
 
 TRAIN = (
@@ -117,6 +118,22 @@ def test_all_protocols_are_measured_recorded_and_shown(
     assert "other: few-shot" in runs
 
 
+def test_the_interval_of_draws_that_agree_is_over_the_rows_and_one_draw_has_none(
+    run: Path, data: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    words = "--protocol few-shot --shots 1 --accelerator cpu"
+    agree = Estimate.of_accuracies([0.5, 0.5], 24)
+    with monkeypatch.context() as patched:
+        patched.setattr(FewShot, "accuracy", lambda self, train, test: agree)
+        assert evaluate(run, data, f"{words} --draws 2") == 0
+    (found,) = [each for each in read_results(run) if each.protocol == "few-shot"]
+    assert (found.over, found.low) == ("24 test images", agree.low)
+    assert evaluate(run, data, f"{words} --draws 1") == 0
+    said = capsys.readouterr().out
+    assert "(no interval)" in " ".join(said.split())
+    assert "one seed" not in said
+
+
 def test_the_linear_protocol_alone_keeps_no_record(run: Path, data: Path) -> None:
     before = {file: file.read_bytes() for file in run.rglob("*") if file.is_file()}
     assert evaluate(run, data, "--accelerator cpu --protocol linear") == 0
@@ -152,6 +169,9 @@ def test_sets_whose_classes_do_not_match_are_refused(
     said = refused(capsys, run, data, f"--protocol robustness --shift {other}")
     assert f"{other}: expected folders named as classes of the data (ant, bee, cat)" in said
     assert "found wasp" in said
+    one = write_noise(tmp_path / "one", "bee", count=3)
+    said = refused(capsys, run, data, f"--protocol robustness --shift {one}")
+    assert f"{one}: expected at least two classes, got 3 images of 'bee' alone" in said
 
 
 def test_texts_have_few_shots_and_no_fine_tuning(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

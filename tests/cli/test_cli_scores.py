@@ -4,7 +4,7 @@ import torch
 from tammes.cli.floors import LARGEST_SIDE, floors, pixels, weighted_words
 from tammes.cli.options.data import Split
 from tammes.cli.outcome import confusion
-from tammes.cli.scores import Measure, Measured, Trial, at_most, knn_of
+from tammes.cli.scores import Measure, Measured, Trial, at_most, knn_of, score_table
 from tammes.data import Images, TensorPixels, Texts, as_floats
 from tammes.evaluation import KNN, LabeledFeatures, LinearProbe
 from tammes.report import Scores
@@ -19,6 +19,15 @@ def test_the_mean_is_over_what_was_measured() -> None:
     )
     assert trial.mean == Scores(knn=0.625, probe=0.2)
     assert trial.floor.seeds == trial.scores
+
+
+def test_a_table_without_test_rows_has_no_accuracies() -> None:
+    rows = [("hcl", [Scores()], ["1.5"])]
+    table = score_table(random_images(4), "objective", rows, test_rows=0, more=["seconds"])
+    assert [str(column.header) for column in table.columns] == ["objective", "seconds"]
+    assert table.caption is None
+    measured = score_table(random_images(4), "objective", rows, test_rows=8, more=["seconds"])
+    assert "held out of training" in str(measured.caption)
 
 
 def test_floors_are_one_untrained_encoder_for_each_seed_and_the_pixels() -> None:

@@ -70,6 +70,21 @@ def test_measures_refuse_what_does_not_belong_together() -> None:
         linear_identifiability(Z[:, :8], Z[:, :8])
 
 
+def test_measures_refuse_what_would_be_nan() -> None:
+    zero, equal = torch.zeros_like(Z), torch.ones_like(Z)
+    for measure in (product_preservation, linear_identifiability, orthogonal_identifiability):
+        for latents, embeddings, name in ((Z / 0, Z, "latents"), (Z, Z * torch.nan, "embeddings")):
+            with pytest.raises(ValueError, match=rf"expected finite {name}, got NaN or infinity in 1200 of"):
+                measure(latents, embeddings)
+    for measure in (linear_identifiability, orthogonal_identifiability):
+        with pytest.raises(ValueError, match="expected latents that differ"):
+            measure(torch.stack([Z[0], equal[0]]), Z)
+    with pytest.raises(ValueError, match="latents whose inner products are not all 0"):
+        product_preservation(zero, Z)
+    with pytest.raises(ValueError, match="embeddings whose inner products are not all 0"):
+        product_preservation(Z, zero)
+
+
 def test_training_identifies_uniform_latents_as_theory_says() -> None:
     """Without classes, von Mises-Fisher positives on the sphere: h becomes orthogonal.
 

@@ -239,6 +239,24 @@ def test_impossible_settings_are_refused(make: Callable[[], object], message: st
         make()
 
 
+def test_images_of_another_type_than_the_weights_are_refused_without_autocast() -> None:
+    module, images = can(), views()[0]
+    for call in (module.losses, lambda a, b: module.decode(a)):
+        with pytest.raises(
+            ValueError, match=r"images of torch.float32, as the weights are, got torch.float64"
+        ):
+            call(images.double(), images.double())
+    with torch.autocast("cpu", torch.bfloat16):
+        assert bool(module.losses(images.bfloat16(), images.bfloat16()).total.isfinite())
+
+
+def test_images_with_nan_are_not_decoded() -> None:
+    images = views()[0]
+    images[1, 0, 0, 0] = math.nan
+    with pytest.raises(ValueError, match="expected images of finite numbers"):
+        can().decode(images)
+
+
 def test_where_the_host_would_wait_the_next_call_raises(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tammes.masked.can.waits", lambda device: True)
     module, (a, _) = can(MAE), views()

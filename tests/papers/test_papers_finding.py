@@ -62,6 +62,9 @@ def test_several_comparisons_are_counted_beside_chance() -> None:
         paper="It is so.", effects=(effect(ABOVE), effect(BELOW), effect(OPEN)), controls=(effect(ABOVE),)
     )
     assert finding.count == "Above zero in 1 of 3, below in 1; by chance 0.075 each."
+    once = Effect(name="a", difference=Estimate.over_seeds([0.1]))
+    finding = Finding(paper="It is so.", effects=(once, once), controls=(effect(ABOVE),))
+    assert finding.count == "", "an effect without an interval is neither above nor below"
 
 
 def test_what_the_paper_does_not_state_has_no_verdict() -> None:

@@ -26,6 +26,7 @@ def page() -> PaperPage:
             Finding(paper="It is better.", effects=(GAIN,), controls=(LEARNED,)),
             Finding(paper="It is the best.", effects=(GAIN, OPEN), controls=(LEARNED,)),
             Check(paper="1 = 1.", ours="1.", passed=True),
+            Check(paper="1 = 2.", ours="1.", passed=False),
             Finding(paper="(No statement.)", ours="It is 3."),
         ),
         figures=(),
@@ -57,7 +58,7 @@ def test_effects_controls_and_the_protocol_are_on_the_page(page, tmp_path):
         "Above zero in 1 of 2, below in 0; by chance 0.05 each.",
         "learning rate: 0.1, 0.2; chosen on validation images",
         "--seeds 3 --no-learning",
-        "1 × yes, 1 × not measured yet, 1 × check",
+        "1 × yes, 1 × not measured yet, 1 × check: passed, 1 × check: failed.",
         "95 % confidence intervals over the seeds (Student",
     ):
         assert words in text, words
@@ -65,7 +66,11 @@ def test_effects_controls_and_the_protocol_are_on_the_page(page, tmp_path):
 
 def test_findings_can_be_read_by_a_program(page, tmp_path):
     found = json.loads((written(page, tmp_path) / "findings.json").read_text(encoding="utf-8"))
-    assert [each["verdict"] for each in found] == ["yes", "not measured yet", "check: passed", "–"]
+    assert [each["verdict"] for each in found] == [
+        *("yes", "not measured yet"),
+        *("check: passed", "check: failed"),
+        "–",
+    ]
     (effect,) = found[0]["effects"]
     assert effect["low"] < effect["mean"] < effect["high"]
     assert effect["text"] == "+0.025 [+0.013, +0.037]"

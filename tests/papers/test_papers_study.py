@@ -165,6 +165,22 @@ def test_a_study_is_not_resumed_with_other_settings(tmp_path, changed, differenc
     assert (tmp_path / "table.csv").read_bytes() == table
 
 
+def test_a_study_is_resumed_where_its_data_are_the_working_folder(tmp_path, monkeypatch):
+    texts = tmp_path / "texts"
+    texts.mkdir()
+    monkeypatch.chdir(texts)
+    request = dataclasses.replace(request_to(tmp_path / "out"), data=Path())
+    assert "--data texts" in request.command
+    study_of(score).run(request)
+    study_of(score).run(dataclasses.replace(request, data=texts))
+
+
+def test_a_file_in_the_place_of_the_folder_is_named(tmp_path):
+    (tmp_path / "out").touch()
+    with pytest.raises(ValueError, match=r"expected a folder for the study, got the file .*out"):
+        study_of(score).run(request_to(tmp_path / "out"))
+
+
 def test_a_study_is_not_resumed_with_other_data_of_the_same_name(tmp_path):
     texts = tmp_path / "texts"
     texts.mkdir()
@@ -294,6 +310,16 @@ def test_a_table_that_is_not_utf_8_is_refused_in_words(tmp_path):
     ):
         Results(path, Setting, Score)
     assert path.read_bytes() == content
+
+
+def test_a_table_that_a_spreadsheet_has_saved_is_read(tmp_path):
+    """It puts a byte order mark before the first column, and ends lines in two characters."""
+    path = tmp_path / "table.csv"
+    known = finished(path, CELLS[:2])
+    path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes().replace(b"\n", b"\r\n"))
+    assert Results(path, Setting, Score).known == known
+    assert finished(path) == {cell: score(cell) for cell in CELLS}
+    assert Results(path, Setting, Score).known == {cell: score(cell) for cell in CELLS}
 
 
 @pytest.mark.parametrize("cut", [1, 9])

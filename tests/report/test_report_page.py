@@ -212,11 +212,18 @@ def test_many_classes_and_many_objectives(comparison: Comparison, make_outcome, 
     assert "objective 0, objective 1" in reader.words
 
 
-def test_classes_of_one_picture_each_compare_views_instead(comparison: Comparison, tmp_path):
-    sample = replace(comparison.sample, labels=np.arange(comparison.sample.size), classes=None)
+@pytest.mark.parametrize("classes", [1, 48])
+def test_one_class_or_classes_of_one_picture_each_compare_views_instead(
+    comparison: Comparison, tmp_path, classes
+):
+    sample = replace(comparison.sample, labels=np.arange(comparison.sample.size) % classes, classes=None)
     write_comparison(tmp_path / "report.html", replace(comparison, sample=sample))
-    labels = [drawing["aria-label"] for drawing in read(tmp_path / "report.html").of("svg")]
+    reader = read(tmp_path / "report.html")
+    labels = [drawing["aria-label"] for drawing in reader.of("svg")]
     assert sum("two views and other pictures" in label for label in labels) == 2
+    assert "for two views of one picture and for different pictures" in reader.words
+    assert "of one class and of different classes" not in reader.words
+    assert "The labels of the nearest" not in reader.words
 
 
 def test_one_epoch_without_accuracy_has_no_curves(comparison: Comparison, make_outcome, tmp_path):

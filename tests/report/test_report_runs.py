@@ -86,7 +86,7 @@ def test_the_table_has_the_end_and_the_settings_that_differ() -> None:
         ["91.0", "3.000", "2", "2", "41.3", "hard", "2"],
         ["80.0", "3.000", "1", "2", "41.3", "uniform", "–"],
     ]
-    assert table.rows[0].cells[0].interval == "78.3, 103.7"
+    assert table.rows[0].cells[0].interval == "78.3, 100.0"
     assert table.rows[1].cells[0].interval == ""
 
 
@@ -117,7 +117,7 @@ def test_the_page_shows_the_runs_over_each_other(tmp_path: Path) -> None:
     check_self_contained(reader)
     check_accessible(reader)
     assert "Runs 3 runs on digits" in reader.words
-    interval = "91.0 [78.3, 103.7] % for hcl and 80.0 % for simclr"
+    interval = "91.0 [78.3, 100.0] % for hcl and 80.0 % for simclr"
     assert f"At the end nearest neighbors name {interval} of the held-out rows" in reader.words
     assert "Runs that differ in their seed alone are drawn as one" in reader.words
     assert "Losses of different objectives or batches are different quantities" in reader.words
@@ -153,6 +153,18 @@ def test_one_run_is_named(tmp_path: Path) -> None:
     assert "Run simclr on digits" in words
     assert "nearest neighbors name 80.0 % of the held-out rows. One seed has no interval" in words
     assert "all runs" not in words
+
+
+@pytest.mark.parametrize(
+    ("accuracies", "shown"),
+    [((0.98, 1.0), "99.0 [86.3, 100.0] %"), ((0.9, 0.9), "90.0 %"), ((0.9, 0.92), "91.0 [78.3, 100.0] %")],
+)
+def test_an_accuracy_of_several_seeds_is_none_above_1_and_has_no_interval_without_a_width(
+    tmp_path: Path, accuracies: tuple[float, ...], shown: str
+) -> None:
+    runs = [history(f"/runs/{seed}", knn=knn, seed=seed) for seed, knn in enumerate(accuracies)]
+    write_runs(tmp_path / "runs.html", runs, "")
+    assert f"nearest neighbors name {shown} of the held-out rows." in read(tmp_path / "runs.html").words
 
 
 def test_many_groups_are_summed_up(tmp_path: Path) -> None:

@@ -43,7 +43,17 @@ def test_several_seeds_have_the_interval_of_the_seeds():
 def test_a_floor_without_seeds_is_a_constant_for_a_difference():
     floor = Floor(name="raw pixels", scores=Scores(probe=0.6))
     more = Floor(name="a", scores=Scores(probe=0.8), seeds=(Scores(probe=0.7), Scores(probe=0.9)))
-    found = PROBE.difference(more, floor)
+    found = PROBE.difference(more, floor, 400)
     assert found is not None
     assert found.values == pytest.approx((0.1, 0.3))
-    assert PROBE.difference(floor, Floor(name="b", scores=Scores(knn=0.5))) is None
+    assert PROBE.difference(floor, Floor(name="b", scores=Scores(knn=0.5)), 400) is None
+
+
+def test_a_difference_that_is_the_same_for_all_seeds_has_the_interval_of_the_test_rows():
+    more, less = (
+        Floor(name="a", scores=Scores(knn=share), seeds=(Scores(knn=share),) * 3) for share in (0.9, 0.6)
+    )
+    found = KNN.difference(more, less, 18)
+    assert found == Estimate.of_separate_shares(Estimate.of_share(0.9, 18), Estimate.of_share(0.6, 18))
+    assert KNN.difference(more, Floor(name="raw pixels", scores=Scores(knn=0.6)), 18) == found
+    assert found.seeds_needed is None

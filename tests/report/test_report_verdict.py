@@ -66,6 +66,17 @@ def test_seeds_that_disagree_leave_a_difference_open(comparison, make_outcome):
     assert "seeds would resolve it" in lead
 
 
+def test_a_test_row_that_all_seeds_have_more_is_no_verdict(comparison, make_outcome):
+    seeds = {"a": probes(0.9, 0.91), "b": probes(0.9025, 0.9125)}
+    high = replace(comparison, floors=(Floor(name="oracle", scores=Scores(probe=0.9)),))
+    lead, _ = verdict(with_seeds(high, make_outcome, **seeds))
+    assert lead.startswith("The difference between b and a is not resolved")
+    assert "[0.2, 0.2]" not in lead
+    assert "seeds would resolve it" not in lead
+    seeds = {"a": probes(0.9025, 0.9025), "b": probes(0.9025, 0.9025)}
+    assert "None is above the oracle" in verdict(with_seeds(high, make_outcome, **seeds))[1]
+
+
 def test_differences_are_taken_seed_by_seed(comparison, make_outcome):
     seeds = {"a": probes(0.6, 0.7, 0.8, 0.9), "b": probes(0.62, 0.721, 0.82, 0.919)}
     assert verdict(with_seeds(comparison, make_outcome, **seeds))[0].startswith("b is best")
@@ -123,7 +134,7 @@ def test_floors_are_set_beside(comparison, make_outcome):
 
 
 def test_a_floor_with_seeds_is_compared_seed_by_seed(comparison, make_outcome):
-    seeds = {"a": probes(0.60, 0.70, 0.80), "b": probes(0.61, 0.71, 0.815)}
+    seeds = {"a": probes(0.60, 0.70, 0.803), "b": probes(0.61, 0.71, 0.815)}
     floor = Floor(name="untrained encoder", scores=Scores(probe=0.69), seeds=probes(0.59, 0.69, 0.79))
     _, note = verdict(with_seeds(replace(comparison, floors=(floor,)), make_outcome, **seeds))
     assert "Both are above the untrained encoder (69.0 %)." in note

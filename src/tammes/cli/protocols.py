@@ -113,9 +113,7 @@ class Protocols:
                 str(path): folder(path, size=each, channels=summary.channels) for path in choice.shift or ()
             }
             for path, images in sets.items():
-                images.required_labels()
-                assert images.classes is not None
-                _check_classes(path, self.train.classes, images.classes)
+                _check_classes(path, self.train.classes, images)
             self.shifted[each] = sets
 
     def measure(self) -> dict[str, Any]:
@@ -211,7 +209,10 @@ class Protocols:
             estimate = FewShot(shots=shots, draws=draws, seed=self.choice.seed).accuracy(train, test)
             noun = "image" if isinstance(self.test, Images) else "row"
             name = f"{counted(shots, noun)} of each class"
-            self._result(estimate, FEW_SHOT, name, over=f"{counted(draws, 'draw')} of them")
+            # Where all draws have the same accuracy, the interval is over the test rows.
+            over_rows = estimate.is_known and min(estimate.values) == max(estimate.values)
+            over = None if over_rows else f"{counted(draws, 'draw')} of them"
+            self._result(estimate, FEW_SHOT, name, over=over)
             found.append({"shots": shots, "accuracy": _numbers(estimate), "draws": list(estimate.values)})
         return found
 
@@ -305,7 +306,9 @@ class Protocols:
             for title in ("protocol", "learned from", "accuracy", "interval over"):
                 table.add_column(title, justify="right" if title == "accuracy" else "left")
             for each in simple:
-                table.add_row(each.protocol, each.name, each.estimate.percent, each.over)
+                estimate = each.estimate
+                accuracy = estimate.percent if estimate.is_known else f"{100 * each.mean:.1f} (no interval)"
+                table.add_row(each.protocol, each.name, accuracy, each.over)
             tables.append(table)
         if robust:
             protocols = list(dict.fromkeys(each.protocol for each in robust))
@@ -320,9 +323,11 @@ class Protocols:
         return tables
 
 
-def _check_classes(path: str, known: Sequence[str], found: Sequence[str]) -> None:
+def _check_classes(path: str, known: Sequence[str], images: Images) -> None:
     try:
-        shared_classes(known, found)
+        images.required_labels()
+        assert images.classes is not None
+        shared_classes(known, images.classes)
     except ValueError as error:
         raise ValueError(f"{path}: {error}") from error
 

@@ -245,14 +245,18 @@ def score_table(
 
     Args:
         data: data that decides the columns.
-        test_rows: number of rows behind each accuracy.
+        test_rows: number of rows behind each accuracy; 0 if none was measured, and the table has no
+            accuracies.
         first: title of the column of names.
         rows: for each row its name, the scores of each seed, and the cells behind the accuracies.
         more: titles of the columns behind the accuracies.
         baselines: rows of a second section.
     """
-    columns = OF_TEXTS if isinstance(data, Texts) else OF_IMAGES
-    table = Table(caption="accuracies in per cent with 95 % intervals, on data held out of training")
+    columns = (OF_TEXTS if isinstance(data, Texts) else OF_IMAGES) if test_rows else {}
+    caption = (
+        "accuracies in per cent with 95 % intervals, on data held out of training" if test_rows else None
+    )
+    table = Table(caption=caption)
     table.add_column(first, overflow="fold")
     for title in (*columns, *more):
         table.add_column(title, justify="right")

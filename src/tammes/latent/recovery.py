@@ -8,7 +8,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from tammes.checks import check_integer
+from tammes.checks import check_finite_rows, check_integer
 from tammes.evaluation import KNN, LabeledFeatures, LinearClassifier, LinearProbe, MeanClassifier
 from tammes.latent.round_state import TrainedEncoders
 
@@ -100,7 +100,8 @@ def product_preservation(
         (mean square of h(z).h(z')), which is 1 where kappa fits all pairs.
 
     Raises:
-        ValueError: latents and embeddings of different points, or fewer than two.
+        ValueError: latents and embeddings of different points, or fewer than two; numbers that are NaN or
+            infinite; latents, or embeddings, of which all inner products are 0.
 
     Source: Weber and Bachman (2022), sec. II.B.
 
@@ -115,6 +116,9 @@ def product_preservation(
     n = latents.shape[1]
     upper = torch.triu_indices(n, n, offset=1, device=latents.device)
     true, found = ((v @ v.mT)[:, upper[0], upper[1]] for v in (latents, embeddings))
+    for name, products in (("latents", true), ("embeddings", found)):
+        if not bool(products.any(dim=1).all()):
+            raise ValueError(f"expected {name} whose inner products are not all 0, got a run of such {name}")
     kappa = (true * found).sum(dim=1) / true.square().sum(dim=1)
     residual = (found - kappa[:, None] * true).square().sum(dim=1)
     return kappa, 1 - residual / found.square().sum(dim=1)
@@ -134,7 +138,8 @@ def linear_identifiability(
         embeddings: h(z).
 
     Raises:
-        ValueError: latents and embeddings of different points, or too few.
+        ValueError: latents and embeddings of different points, or too few; numbers that are NaN or infinite;
+            latents of the second half that are all equal.
 
     Source: Zimmermann et al. (2021), sec. 4.
 
@@ -164,7 +169,8 @@ def orthogonal_identifiability(
         embeddings: h(z).
 
     Raises:
-        ValueError: latents and embeddings of different points, or fewer than two.
+        ValueError: latents and embeddings of different points, or fewer than two; numbers that are NaN or
+            infinite; latents that are all equal.
 
     Source: Weber and Bachman (2022), Theorem 4.1; the map is Procrustes'.
 
@@ -181,6 +187,8 @@ def orthogonal_identifiability(
 
 
 def _r_squared(true: Float[Tensor, "runs n d"], fitted: Float[Tensor, "runs n d"]) -> Float[Tensor, " runs"]:
+    if bool((true == true[:, :1]).all(dim=(1, 2)).any()):
+        raise ValueError("expected latents that differ, got a run in which all are equal")
     around = (true - true.mean(dim=1, keepdim=True)).square().sum(dim=(1, 2))
     return 1 - (true - fitted).square().sum(dim=(1, 2)) / around
 
@@ -193,3 +201,5 @@ def _check_same_points(latents: Tensor, embeddings: Tensor, *, minimum: int) -> 
         )
     if latents.shape[1] < minimum:
         raise ValueError(f"expected at least {minimum} points, got {latents.shape[1]}")
+    for name, vectors in (("latents", latents), ("embeddings", embeddings)):
+        check_finite_rows(name, vectors.flatten(0, 1))

@@ -162,8 +162,9 @@ class CAN(nn.Module):
 
         Raises:
             ValueError: one view where two are contrasted; views of different numbers of images, or of none;
-                images of another size than the encoder's, of integers, or with NaN or infinity. A GPU makes
-                nobody wait for the last check: the next call raises its error. A compiled call leaves it out.
+                images of another size than the encoder's, of integers, of another type than the weights
+                without autocast, or with NaN or infinity. A GPU makes nobody wait for the last check: the
+                next call raises its error. A compiled call leaves it out.
         """
         if self.projector is not None and view_b is None:
             raise ValueError(
@@ -215,13 +216,16 @@ class CAN(nn.Module):
 
         Raises:
             ValueError: neither reconstruction nor denoising has a weight; no images, images of another size
-                than the encoder's, or of integers.
+                than the encoder's, of integers, of another type than the weights without autocast, or with
+                NaN or infinity.
         """
         if self.decoder is None:
             raise ValueError(
                 "expected a weight for reconstruction or denoising, got none: there is no decoder"
             )
         drawn = self._draw(images, generator)
+        if (failure := _not_finite(torch.stack(images.aminmax()).tolist())) is not None:
+            raise failure
         predicted = drawn.decoded(self.decoder, drawn.tokens(self.encoder), tell_noise=self.tell_noise)
         return Decoded(drawn.mask, from_patches(drawn.noisy, self.encoder.patch), predicted)
 
@@ -232,6 +236,11 @@ class CAN(nn.Module):
         if not images.is_floating_point():
             raise ValueError(
                 f"expected images of floating-point numbers from 0 to 1, got {images.dtype}: divide by 255"
+            )
+        weights = self.encoder.embedding.weight.dtype
+        if images.dtype != weights and not torch.is_autocast_enabled(images.device.type):
+            raise ValueError(
+                f"expected images of {weights}, as the weights are, got {images.dtype}: convert one of them"
             )
         patches = self.encoder.patches(images)
         return Corrupted.draw(patches, rate=self.rate, noise=self.noise, generator=generator)

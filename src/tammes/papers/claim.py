@@ -24,18 +24,21 @@ def claim(request: Request, protocol: Protocol) -> None:
         protocol: its seeds, controls and search space.
 
     Raises:
-        ValueError: a folder that holds a study with another budget, data, seeds or search space.
+        ValueError: a folder that holds a study with another budget, data, seeds or search space, or a file in
+            its place.
     """
     ours = {
         "entry": request.entry.name,
         "budget": f"{request.budget:g}",
-        "data": "" if request.data is None else request.data.name,
+        "data": request.data_name,
         "learning": str(request.learning),
         **protocol.in_words,
     }
     if request.data is not None and request.data.exists():
         ours[FILES] = description(request.data, without=request.out)
     path = request.out / STUDY
+    if request.out.exists() and not request.out.is_dir():
+        raise ValueError(f"expected a folder for the study, got the file {request.out}: name another place")
     request.out.mkdir(parents=True, exist_ok=True)
     if path.exists():
         try:
@@ -57,6 +60,23 @@ def claim(request: Request, protocol: Protocol) -> None:
             )
         return
     write_atomically(path, (json.dumps(ours, indent=1) + "\n").encode("utf-8"))
+
+
+def data_files(study: Path) -> str | None:
+    """Return the description of the data that the folder of a study holds; None if it has none.
+
+    Args:
+        study: folder of the study.
+
+    Example:
+        >>> data_files(Path("nowhere")) is None
+        True
+    """
+    try:
+        found = json.loads((study / STUDY).read_text(encoding="utf-8"))[FILES]
+    except (OSError, ValueError, TypeError, KeyError, RecursionError):
+        return None
+    return str(found)
 
 
 def description(data: Path, *, without: Path) -> str:

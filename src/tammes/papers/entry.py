@@ -1,6 +1,7 @@
 """Entries of `tammes reproduce`, requests to run them, and the search for all entries."""
 
 import importlib
+import os
 import pkgutil
 import shlex
 from collections.abc import Callable
@@ -135,6 +136,11 @@ class Request:
         return self.data
 
     @property
+    def data_name(self) -> str:
+        """Last part of the data's path, also where they were given as `.` or `..`; empty without data."""
+        return "" if self.data is None else Path(os.path.abspath(self.data)).name
+
+    @property
     def command(self) -> str:
         """Command line that repeats the run, with the last part of the data's path only.
 
@@ -143,7 +149,7 @@ class Request:
             >>> Request(entry=entry, out=Path("out"), budget=0.5, seed=0, data=Path("texts/wiki")).command
             'tammes reproduce a --data wiki --budget 0.5 --seed 0'
         """
-        given = "" if self.data is None else f" --data {shlex.quote(self.data.name)}"
+        given = "" if self.data is None else f" --data {shlex.quote(self.data_name)}"
         count = "" if self.seeds is None else f" --seeds {self.seeds}"
         control = "" if self.learning else " --no-learning"
         return (

@@ -12,7 +12,7 @@ from tammes.estimate import LEVEL, Estimate
 BY_CHANCE = (1 - LEVEL) / 2
 """Probability that an interval lies above zero where the true difference is zero."""
 YES, NO, ONE_SEED, NOTHING = "yes", "no", "one seed: no verdict", "–"
-UNLEARNED = "no verdict: not above the control"
+UNLEARNED, OPEN = "no verdict: not above the control", "not resolved"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -135,7 +135,7 @@ class Finding:
             return YES
         if sum(map(_is_below, self.effects)) > len(self.effects) - required:
             return NO
-        return f"not resolved: {_needed(self.effects)}"
+        return f"{OPEN}: {_needed(self.effects)}"
 
     @property
     def agrees(self) -> bool | None:
@@ -144,8 +144,9 @@ class Finding:
 
     @property
     def count(self) -> str:
-        """How many of several effects are above zero, beside chance; empty for one."""
-        if len(self.effects) < 2:
+        """How many of several effects are above zero, beside chance; empty for one effect or one seed."""
+        measured = [effect.difference for effect in self.effects if effect.difference is not None]
+        if len(self.effects) < 2 or not all(difference.is_known for difference in measured):
             return ""
         above, below = sum(map(_is_above, self.effects)), sum(map(_is_below, self.effects))
         by_chance = f"{BY_CHANCE * len(self.effects):.2g}"

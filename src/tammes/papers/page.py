@@ -9,7 +9,7 @@ from matplotlib.figure import Figure as Drawing
 
 from tammes.atomic import write_atomically
 from tammes.papers.entry import Request
-from tammes.papers.finding import NOTHING, ONE_SEED, Check, Effect, Finding
+from tammes.papers.finding import NOTHING, OPEN, Check, Effect, Finding
 from tammes.papers.protocol import Protocol
 from tammes.report.markup import Panel, inline_svg, render
 
@@ -68,9 +68,9 @@ class PaperPage:
 
     @property
     def summary(self) -> str:
-        """The verdicts, counted."""
+        """The verdicts, counted; without what would decide those that are not resolved."""
         stated = [finding.verdict for finding in self.findings if finding.verdict != NOTHING]
-        counts = Counter(verdict.split(":")[0] if verdict != ONE_SEED else verdict for verdict in stated)
+        counts = Counter(OPEN if verdict.startswith(OPEN) else verdict for verdict in stated)
         return "Verdicts: " + ", ".join(f"{count} × {verdict}" for verdict, count in counts.items()) + "."
 
 

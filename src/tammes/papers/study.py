@@ -182,7 +182,7 @@ class Results(Generic[Cell, Score]):
         whole = content.rfind(b"\n") + 1
         if not _line(self._columns).startswith(content):  # else it is a header, or the beginning of one
             try:
-                self._read_lines((content[:whole] or content).decode("utf-8"))
+                self._read_lines((content[:whole] or content).decode("utf-8-sig"))  # as spreadsheets save it
             except (UnicodeDecodeError, csv.Error) as error:
                 raise ValueError(
                     f"expected a CSV table in UTF-8 in {self.path}, got something else ({error}); "

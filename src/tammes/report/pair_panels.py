@@ -16,7 +16,15 @@ from tammes.report.markup import Panel, inline_svg, percent
 from tammes.report.palette import MUTED, css_color, objective_color
 from tammes.report.sample import Sample
 from tammes.report.scores import Floats
-from tammes.report.similarities import by_label, by_view, cosine, overlap, same_label_by_rank, separation
+from tammes.report.similarities import (
+    by_label,
+    by_view,
+    cosine,
+    has_both_kinds,
+    overlap,
+    same_label_by_rank,
+    separation,
+)
 
 LARGEST_SAMPLE = 600
 """Number of rows in the map and the histograms; more rows take time and space and look the same."""
@@ -51,6 +59,14 @@ def similarity_panels(comparison: Comparison) -> list[Panel]:
         svg = inline_svg(figure, name=f"similarity-{index}", description=long)
         panels.append(panel_of(comparison, index, svg, caption=caption))
     return panels
+
+
+def are_by_class(sample: Sample) -> bool:
+    """Return whether the pairs of the sample are of one class and of two, so that the page compares these.
+
+    Otherwise there are no labels, all rows have the same, or each row has its own.
+    """
+    return sample.labels is not None and has_both_kinds(sample.labels[:LARGEST_SAMPLE])
 
 
 def _split(outcome: Outcome, sample: Sample) -> tuple[tuple[Floats, Floats], tuple[str, str]]:
@@ -91,15 +107,12 @@ def overlaid_panels(comparison: Comparison) -> list[Panel]:
 def rank_panel(comparison: Comparison) -> Panel | None:
     """Return the share of rows with the anchor's label by rank of similarity, before and after training.
 
-    None without labels, or where no two rows of the sample have one label.
+    None without labels, and where all rows of the sample have one label or each has its own.
 
     Source: Jiang et al. (2023), figure 5.
     """
     labels = comparison.sample.labels
-    if (
-        labels is None
-        or by_label(comparison.outcomes[0].embeddings[:LARGEST_SAMPLE], labels[:LARGEST_SAMPLE]) is None
-    ):
+    if labels is None or not are_by_class(comparison.sample):
         return None
     labels = labels[:LARGEST_SAMPLE]
     embeddings = {each.name: each.embeddings for each in comparison.outcomes}

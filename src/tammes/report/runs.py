@@ -51,10 +51,16 @@ class RunGroup:
         return Curve.over_seeds([Curve.of(run.metrics, name) for run in self.runs])
 
     def last(self, name: str) -> Estimate | None:
-        """Return the last value of a number, as the mean over the seeds."""
+        """Return the last value of a number, as the mean over the seeds; None if one has not recorded it."""
         curves = [Curve.of(run.metrics, name) for run in self.runs]
         known = [curve.last for curve in curves if curve is not None]
         return Estimate.over_seeds(known) if len(known) == len(curves) else None
+
+    @property
+    def accuracy(self) -> Estimate | None:
+        """Last accuracy of nearest neighbors; without an interval for one seed, or seeds that agree."""
+        found = self.last("knn")
+        return None if found is None else Estimate.of_accuracies(found.values, None)
 
     @property
     def series(self) -> Series:
@@ -163,7 +169,7 @@ def _evaluation(groups: Sequence[RunGroup]) -> ScoreTable | None:
 
 def _lead(groups: Sequence[RunGroup]) -> str:
     """Return the accuracies at the end, in a sentence."""
-    known = [(group.name, group.last("knn")) for group in groups]
+    known = [(group.name, group.accuracy) for group in groups]
     ends = sorted(((name, end) for name, end in known if end is not None), key=lambda each: -each[1].mean)
     if not ends:
         return "There are no labels, so there is no accuracy; losses do not tell how good the features are."
@@ -188,11 +194,11 @@ def _note(groups: Sequence[RunGroup]) -> str:
     most = max(len(group.runs) for group in groups)
     if most > 1:
         sentences.append("Runs that differ in their seed alone are drawn as one.")
-    if any(group.last("knn") is not None for group in groups):
+    if any(group.accuracy is not None for group in groups):
         over_seeds = "Intervals are at 95 %, over the seeds (Student). " if most > 1 else ""
         sentences.append(
-            f"{over_seeds}One seed has no interval, since a run does not record the number of rows that it "
-            "was measured on."
+            f"{over_seeds}One seed has no interval, and seeds of equal accuracies have none, since a run "
+            "does not record the number of rows that it was measured on."
         )
         if len({in_words(group.config.data) for group in groups}) > 1:
             sentences.append("The runs were trained on different data, so accuracies cannot be compared.")
@@ -216,7 +222,7 @@ def run_table(groups: Sequence[RunGroup]) -> ScoreTable:
         groups: groups of runs, in the order of the page.
     """
     differing = differing_settings([group.config for group in groups])
-    losses, accuracies = ([group.last(name) for group in groups] for name in ("loss", "knn"))
+    losses, accuracies = [group.last("loss") for group in groups], [group.accuracy for group in groups]
     seconds = [_mean_seconds(group) for group in groups]
     columns = {
         "kNN": [_cell(accuracy, digits=1, scale=100) for accuracy in accuracies],

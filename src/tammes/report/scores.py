@@ -3,13 +3,14 @@
 import dataclasses
 from collections.abc import Callable
 from dataclasses import dataclass
+from statistics import fmean
 from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from tammes.checks import check_number
-from tammes.estimate import Estimate
+from tammes.estimate import NO_WIDTH, Estimate
 
 Floats = npt.NDArray[np.floating]
 Integers = npt.NDArray[np.integer]
@@ -116,18 +117,29 @@ class Accuracy:
         values = self.values(measured)
         return Estimate.of_accuracies(values, test_size) if values else None
 
-    def difference(self, more: Measured, less: Measured) -> Estimate | None:
+    def difference(self, more: Measured, less: Measured, test_size: int) -> Estimate | None:
         """Return the difference of two accuracies seed by seed, or None if one was not measured.
 
-        A floor without seeds, such as raw pixels, is a constant.
+        A floor without seeds, such as raw pixels, is a constant. Where all seeds have the same difference,
+        Student's interval would have no width, although the test rows are a sample: Newcombe's for two
+        shares of as many rows takes its place.
+
+        Args:
+            more: an objective.
+            less: an objective or a floor, which is subtracted.
+            test_size: number of test rows behind each accuracy.
         """
         first, second = self.values(more), self.values(less)
         if not first or not second:
             return None
-        if isinstance(less, Floor) and len(second) == 1:
-            return Estimate.over_seeds(first) - second[0]
         shared = min(len(first), len(second))
-        return Estimate.of_difference(first[:shared], second[:shared])
+        if isinstance(less, Floor) and len(second) == 1:
+            shared, second = len(first), second * len(first)
+        found = Estimate.of_difference(first[:shared], second[:shared])
+        if found.high - found.low > NO_WIDTH:
+            return found
+        shares = (Estimate.of_share(fmean(each[:shared]), test_size) for each in (first, second))
+        return Estimate.of_separate_shares(*shares)
 
 
 KNN = Accuracy("kNN", "the vote of nearest neighbors", "by nearest neighbors", lambda scores: scores.knn)

@@ -64,6 +64,16 @@ def same_label_by_rank(embeddings: Floats, labels: Integers) -> Floats:
     return np.asarray((labels[order] == labels[:, None]).mean(axis=0))
 
 
+def has_both_kinds(labels: Integers) -> bool:
+    """Return whether some pairs of rows have one label, and others two.
+
+    Example:
+        >>> [has_both_kinds(np.array(labels)) for labels in ([0, 0, 1], [0, 0, 0], [0, 1, 2])]
+        [True, False, False]
+    """
+    return 1 < len(np.unique(labels)) < len(labels)
+
+
 def by_label(embeddings: Floats, labels: Integers) -> tuple[Floats, Floats] | None:
     """Return the similarities of pairs with one label, and of the others; None unless there are both kinds.
 
@@ -75,10 +85,10 @@ def by_label(embeddings: Floats, labels: Integers) -> tuple[Floats, Floats] | No
         >>> by_label(np.eye(3), np.array([0, 0, 1]))[1].tolist()
         [0.0, 0.0]
     """
+    if not has_both_kinds(labels):
+        return None
     row, col = np.triu_indices(len(embeddings), k=1)
     equal = labels[row] == labels[col]
-    if equal.all() or not equal.any():
-        return None
     similarity = cosine(embeddings, embeddings)[row, col]
     return similarity[equal], similarity[~equal]
 

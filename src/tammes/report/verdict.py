@@ -48,7 +48,7 @@ def leads_of(accuracy: Accuracy, comparison: Comparison) -> tuple[Outcome, dict[
     """Return the best objective, and its lead on each of the others, the closest first."""
     outcomes = {outcome.name: outcome for outcome in comparison.outcomes}
     best, *others = (outcomes[name] for name in _means(accuracy, comparison.outcomes))
-    leads = {other.name: accuracy.difference(best, other) for other in others}
+    leads = {other.name: accuracy.difference(best, other, comparison.test_size) for other in others}
     return best, {name: lead for name, lead in leads.items() if lead is not None}
 
 
@@ -141,7 +141,10 @@ def _floors(judge: Accuracy, comparison: Comparison) -> str:
         level = judge.estimate(floor, comparison.test_size)
         if level is None:
             continue
-        leads = {outcome.name: judge.difference(outcome, floor) for outcome in comparison.outcomes}
+        leads = {
+            outcome.name: judge.difference(outcome, floor, comparison.test_size)
+            for outcome in comparison.outcomes
+        }
         known = {name: lead for name, lead in leads.items() if lead is not None and lead.is_known}
         if len(known) < len(leads):
             sentences.append(f"The {floor.name}: {level.percent} %.")

@@ -13,6 +13,7 @@ import torch
 
 from tammes.data.corruptions import CORRUPTIONS
 from tammes.papers.arms import UNTRAINED
+from tammes.papers.claim import FILES, STUDY
 from tammes.papers.entry import Entry, Request
 from tammes.papers.image_sets import Parts
 from tammes.papers.robinson_masked import (
@@ -151,6 +152,27 @@ def test_methods_have_a_yes_and_a_no_for_each_statement(plan: MaskedPlan, count:
     assert "yes" not in verdicts(plan, ahead(0.02), seeds=1)
 
 
+def test_nearly_all_corruptions_of_gray_images_are_four_fifths_at_least() -> None:
+    gray = [each.name for each in CORRUPTIONS if not each.needs_color]
+    assert math.ceil(0.8 * len(gray)) > round(0.8 * len(gray))  # 11.2 of 14
+
+    def above_under(count: int) -> list[str]:
+        """Verdicts where CAN is above the others under some corruptions, and below them under the rest."""
+
+        def make(run: MaskedRun, noise: float) -> MaskedScore:
+            ahead = 0.1 * (run.method == CAN)
+            levels = (0.5 + ahead * (1 if place < count else -1) + noise for place in range(len(gray)))
+            trained = replace(score(0.5 + ahead + noise), corruptions=" ".join(gray))
+            untrained = replace(score(0.1), corruptions=" ".join(gray))
+            corrupted = " ".join(f"{level - 0.4 * (run.method == UNTRAINED):.6f}" for level in levels)
+            return replace(untrained if run.method == UNTRAINED else trained, corrupted=corrupted)
+
+        return verdicts(robustness.PLAN, make)[2:4]
+
+    assert above_under(12) == ["yes"] * 2
+    assert above_under(11) == ["no"] * 2
+
+
 def test_the_ratio_of_operations_is_a_check_that_can_fail() -> None:
     assert verdicts(methods.PLAN, ahead(0.02))[0] == "check: failed"  # 2, where the thesis has 1.7
     bases = replace(bases_of(), flops={**FLOPS, CAN: 6.0 / 1.75})
@@ -251,6 +273,19 @@ def test_a_table_beside_lends_its_lines_and_one_of_another_study_none(tmp_path: 
     assert list(beside(tmp_path / "masked-losses")) == [cell]
     assert (tmp_path / "masked-methods" / "table.csv").read_text(encoding="utf-8").endswith("noise,CAN")
     assert beside(tmp_path / "masked-methods") == {}
+
+
+def test_a_table_beside_of_other_data_of_the_same_name_lends_nothing(tmp_path: Path) -> None:
+    cell = bases_of().untrained()
+    for name in ("masked-methods", "masked-losses"):
+        (tmp_path / name).mkdir()
+    Results(tmp_path / "masked-methods" / "table.csv", MaskedRun, MaskedScore).append(cell, score(0.5))
+    for theirs, lent in (("60 files, checksum a", [cell]), ("60 files, checksum b", [])):
+        for name, files in (("masked-methods", theirs), ("masked-losses", "60 files, checksum a")):
+            (tmp_path / name / STUDY).write_text(json.dumps({FILES: files}), encoding="utf-8")
+        assert list(beside(tmp_path / "masked-losses")) == lent
+    (tmp_path / "masked-methods" / STUDY).write_text("[", encoding="utf-8")
+    assert list(beside(tmp_path / "masked-losses")) == [cell]
 
 
 def test_a_cell_has_all_settings_that_its_score_depends_on() -> None:

@@ -137,6 +137,8 @@ def test_differences_are_paired_and_a_gain_above_the_noise_is_clear() -> None:
     assert all("not above the control" in found.verdict for found in nothing[:4])
     lead = page(results, ActiveScale()).lead
     assert "clearly better in 9 and clearly worse in 0 after as many updates, and in 0 and 9" in lead
+    once = page({cell: fake(cell, 0.02) for cell in cells(1)}, ActiveScale()).lead
+    assert once == "One seed has no interval, so that no comparison with random positives is decided."
 
 
 def test_without_data_it_says_what_it_needs(tmp_path: Path) -> None:

@@ -215,6 +215,9 @@ def test_figure_3_shows_the_perturbation_and_every_setting(tmp_path: Path) -> No
     values = sum(len(by_value) for by_value in varied.values())
     others = "(by chance 0.65); the panels and the table show the other"
     assert f"lies above zero at 0 of {values} values {others} {values}." in page
+    once, varied_once = figure_3.plans(dataclasses.replace(requested(TINY), seeds=1))
+    _, finding = figure_3.findings(table, once, varied_once)
+    assert finding.ours.startswith("One seed has no interval")
     for name, values in figure_3.VARIED.items():
         assert (getattr(figure_3.STUDIED, name) or 8) in values, name
 

@@ -40,6 +40,16 @@ def test_accuracies_are_drawn_in_per_cent_with_their_floors():
     assert [to_hex(text.get_color()) for text in axes.texts] == [*COLORS, MUTED]
 
 
+@pytest.mark.parametrize("values", [(1.0, 1.0), (0.0, 0.0), (0.9, 1.0)])
+def test_the_axis_of_accuracies_ends_at_0_and_100_per_cent(values):
+    band = np.array([-0.5, -0.5]), np.array([1.5, 1.5])
+    curve = Curve(epochs=np.array([0, 1]), values=np.array(values), low=band[0], high=band[1])
+    axes = accuracy_over_epochs({"a": curve}, COLORS[:1]).axes[0]
+    low, high = axes.get_ylim()
+    assert -1 < low < high < 101
+    assert all(0 <= tick <= 100 for tick in axes.get_yticks() if low <= tick <= high)
+
+
 def test_a_number_is_drawn_as_it_is():
     axes = over_epochs([CURVES["a"]], COLORS[:1], label="training loss").axes[0]
     assert labeled(axes)

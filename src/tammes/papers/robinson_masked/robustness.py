@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from operator import attrgetter
 
 from matplotlib.figure import Figure as Drawing
@@ -69,7 +70,7 @@ def _nearly_all(scores: Scores, bases: Bases, rival: str, names: list[str]) -> F
         ours=f"By corruption, mean over five severities, in points (at least {NEARLY_ALL:.0%} of them):",
         effects=effects,
         controls=scores.learned(ROBUST, can),
-        required=max(1, round(NEARLY_ALL * len(names))),
+        required=math.ceil(NEARLY_ALL * len(names)),
     )
 
 

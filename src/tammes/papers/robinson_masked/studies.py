@@ -12,7 +12,7 @@ from pathlib import Path
 from matplotlib.figure import Figure as Drawing
 
 from tammes.papers import arms
-from tammes.papers.claim import claim
+from tammes.papers.claim import claim, data_files
 from tammes.papers.entry import Request
 from tammes.papers.finding import Check, Finding
 from tammes.papers.image_sets import Parts, image_sets
@@ -210,16 +210,19 @@ class MaskedStudy:
 def beside(out: Path) -> dict[MaskedRun, MaskedScore]:
     """Return the scores that other entries of the chapter have in the folders beside one.
 
-    A cell has all settings that its score depends on, so that it is the same in each. A table that cannot be
-    read, such as one with other columns, lends nothing.
+    A cell has all settings that its score depends on, so that it is the same in each where the data are. A
+    table of other data under the same name lends nothing, nor does one that cannot be read, such as one with
+    other columns.
 
     Args:
         out: folder of an entry.
     """
     found: dict[MaskedRun, MaskedScore] = {}
+    ours = data_files(out)
     with tempfile.TemporaryDirectory() as folder:
         for path in sorted(out.resolve().parent.glob("masked-*/table.csv")):
-            if path.parent == out.resolve():
+            theirs = data_files(path.parent)
+            if path.parent == out.resolve() or (theirs != ours and None not in (theirs, ours)):
                 continue
             # A copy, since reading a table cuts off a line that is being written.
             copy = shutil.copy(path, Path(folder, "table.csv"))

@@ -181,6 +181,8 @@ def _lead(arms: Sequence[ActiveArm]) -> str:
     active = [arm for arm in arms if arm.is_active]
     updates = [arm.at_equal_updates(kind) for arm in active for kind in KINDS]
     time = [arm.at_equal_time(kind) for arm in active for kind in KINDS]
+    if not all(each.is_known for each in (*updates, *time)):
+        return "One seed has no interval, so that no comparison with random positives is decided."
     return (
         f"Of {len(updates)} comparisons with random positives, active ones are clearly better in "
         f"{sum(each.above_zero for each in updates)} and clearly worse in "

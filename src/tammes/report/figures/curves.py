@@ -13,6 +13,8 @@ from tammes.report.palette import GRID, MUTED
 
 WIDE = 30
 """Ratio of the largest to the smallest value above which an axis is logarithmic."""
+EDGE = 0.02
+"""Part of an axis of accuracies that lies beyond 0 and 100 %, so that a line there is whole."""
 
 
 def accuracy_over_epochs(
@@ -38,6 +40,9 @@ def accuracy_over_epochs(
     for value in floors.values():
         axes.axhline(100 * value, color=MUTED, linewidth=1, linestyle=(0, (1, 2.5)))
     _limit([*(100 * curve.values for curve in curves.values()), 100 * np.array(list(floors.values()))], axes)
+    low, high = axes.get_ylim()
+    edge = EDGE * (high - low)
+    axes.set_ylim(max(low, -edge), min(high, 100 + edge))
     axes.set_ylabel("kNN accuracy (%)")
     axes.xaxis.set_major_locator(MaxNLocator(nbins=5, integer=True))
     short = [shortened(name) for name in curves]
