@@ -41,8 +41,8 @@ def check_contrast(config: TrainingConfig) -> None:
     if isinstance(config.objective.contrast, SupCon) and not several:
         raise ValueError(
             f"{config.objective.contrast!r} needs several positives of an anchor, which has one in this "
-            "training, whatever its class: the loss would be that of simclr. Choose simclr, or crops above 2; "
-            "for classes as positives call objective(view_a, view_b, ids=classes) in a loop of your own"
+            "training, whatever its class: the loss would be that of simclr. Choose simclr, or crops above "
+            "2; for classes as positives call objective(view_a, view_b, ids=classes) in a loop of your own"
         )
 
 
