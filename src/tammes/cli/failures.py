@@ -44,6 +44,7 @@ PARTS = {
     "EdgesAndFeatures": "augmentation:edges-and-features",
     "BagOfWordsConfig": "encoder:bag-of-words",
     "GRUConfig": "encoder:gru",
+    "TextTransformerConfig": "encoder:text-transformer",
     "GINEncoderConfig": "encoder:gin",
     "GCNEncoderConfig": "encoder:gcn",
     "GATEncoderConfig": "encoder:gat",
