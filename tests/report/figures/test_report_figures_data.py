@@ -40,6 +40,17 @@ def test_accuracies_are_drawn_in_per_cent_with_their_floors():
     assert [to_hex(text.get_color()) for text in axes.texts] == [*COLORS, MUTED]
 
 
+@pytest.mark.parametrize("accuracy", [0.0, 0.01, 0.99, 1.0])
+def test_no_tick_lies_beyond_the_accuracies_that_there_are(accuracy: float):
+    flat = Curve(epochs=np.array([0, 1]), values=np.array([accuracy, accuracy]))
+    axes = accuracy_over_epochs({"a": flat}, COLORS[:1], floors={"pixels": accuracy}).axes[0]
+    low, high = axes.get_ylim()
+    assert low < 100 * accuracy < high
+    shown = [tick for tick in axes.get_yticks() if low <= tick <= high]
+    assert shown
+    assert 0 <= min(shown) <= max(shown) <= 100
+
+
 def test_a_number_is_drawn_as_it_is():
     axes = over_epochs([CURVES["a"]], COLORS[:1], label="training loss").axes[0]
     assert labeled(axes)

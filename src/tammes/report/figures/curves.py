@@ -38,6 +38,9 @@ def accuracy_over_epochs(
     for value in floors.values():
         axes.axhline(100 * value, color=MUTED, linewidth=1, linestyle=(0, (1, 2.5)))
     _limit([*(100 * curve.values for curve in curves.values()), 100 * np.array(list(floors.values()))], axes)
+    low, high = axes.get_ylim()
+    margin = 0.03 * (min(high, 100) - max(low, 0))  # for the markers of 0 and 100 %, with no tick beyond
+    axes.set_ylim(max(low, -margin), min(high, 100 + margin))
     axes.set_ylabel("kNN accuracy (%)")
     axes.xaxis.set_major_locator(MaxNLocator(nbins=5, integer=True))
     short = [shortened(name) for name in curves]
