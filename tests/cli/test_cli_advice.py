@@ -8,13 +8,13 @@ import pytest
 import torch
 
 from tammes import Objective, OtherLabels, Subset, recipes
-from tammes.cli.advice import advice, advice_of_views
+from tammes.cli.advice import advice, advice_of_views, positives_of_texts
 from tammes.cli.main import main
 from tammes.cli.options.data import Split
 from tammes.cli.train import precision_hint
 from tammes.data import Texts
 from tammes.encoders import GINEncoderConfig, VisionTransformerConfig
-from tammes.positives import GivenPairs, OwnGraph
+from tammes.positives import Adjacent, GivenPairs, OwnGraph
 from tammes.report import Curve, Outcome, Scores
 from tammes.training import Machine, Masked, QueueConfig, TrainingConfig
 from tammes.training.suited import suited
@@ -76,6 +76,18 @@ def test_rows_without_a_class_of_their_own_are_no_classes() -> None:
     config = suited(objective, two)
     assert advice(Split(data="x"), two, [config])[0].startswith("Negatives: with 2 classes")
     assert advice(Split(data="x"), two, [replace(config, positives=GivenPairs())]) == ()
+
+
+def test_the_pairs_of_texts_are_said() -> None:
+    labeled = Texts.of(["a b", "c d", "e f", "g h"])
+    labeled = replace(labeled, labels=torch.tensor([0, 0, 1, 1]), classes=("a", "b"))
+    config = suited(recipes.simclr(temperature=0.1), labeled)
+    assert "the labels are trained on" in positives_of_texts(labeled, config)[0]
+    without = replace(labeled, labels=None, classes=None)
+    (said,) = positives_of_texts(without, suited(recipes.simclr(temperature=0.1), without))
+    assert "For rows in no order" in said
+    assert positives_of_texts(labeled, replace(config, positives=Adjacent())) == ()
+    assert positives_of_texts(random_images(40), of(recipes.simclr(temperature=0.5))) == ()
 
 
 def test_negatives_are_counted_where_they_are_the_views_of_the_other_rows() -> None:

@@ -5,9 +5,10 @@ from rich.console import Console
 
 from tammes.cli.options.data import Split
 from tammes.correction import Debias
+from tammes.data import Texts
 from tammes.diagnostics import estimated_collision_share
 from tammes.diagnostics.collisions import FACTOR
-from tammes.positives import Adjacent, GivenPairs, OwnGraph
+from tammes.positives import Adjacent, GivenPairs, Neighbors, OwnGraph, SameClass
 from tammes.report import Outcome
 from tammes.sources import InBatch
 from tammes.theory import ClassDistribution, Recommendation
@@ -39,6 +40,28 @@ def advice(source: Split, data: Data, configs: list[TrainingConfig]) -> tuple[st
     if classes is None or classes.number < 2:
         return ()
     return _sentences(Recommendation.of(classes, pairs=_pairs_of_two_views(configs[0])), configs)
+
+
+def positives_of_texts(data: Data, config: TrainingConfig) -> tuple[str, ...]:
+    """Return the sentence about the pairs of texts: whether labels are trained on, or the order of the rows.
+
+    Args:
+        data: training data.
+        config: settings of the training.
+    """
+    if not isinstance(data, Texts):
+        return ()
+    if isinstance(config.positives, SameClass):
+        return (
+            "Positives: sentences of one document or class, so the labels are trained on. With "
+            "encoder:text-transformer positives:itself they are not.",
+        )
+    if isinstance(config.positives, Neighbors):
+        return (
+            "Positives: the sentence before or after, which is for sentences in reading order. For rows in "
+            "no order name classes (--label-column), or take encoder:text-transformer positives:itself.",
+        )
+    return ()
 
 
 def advice_of_views(outcome: Outcome, configs: list[TrainingConfig]) -> tuple[str, ...]:

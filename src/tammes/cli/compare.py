@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from rich.console import Console
 
-from tammes.cli.advice import advice, print_advice
+from tammes.cli.advice import advice, positives_of_texts, print_advice
 from tammes.cli.conclusion import conclusion
 from tammes.cli.exhibit import check_rows
 from tammes.cli.floors import floors
@@ -28,7 +28,7 @@ def main(choice: Compare) -> None:
     measure = None if held_out is None else Measure.of(data, held_out, knn_of(choice.source))
     console = Console(markup=False)
     said = advice(choice.source, data, configs)
-    print_advice(said)
+    print_advice((*positives_of_texts(data, configs[0]), *said))
     trials = []
     for number, (name, config) in enumerate(zip(choice.objectives, configs, strict=True), start=1):
         console.print(f"{name} ({number} of {len(configs)})", highlight=False)
