@@ -8,13 +8,15 @@ import pytest
 import torch
 
 from tammes import Objective, OtherLabels, Subset, recipes
-from tammes.cli.advice import advice, advice_of_views
+from tammes.cli.advice import advice, advice_of_views, positives_of_texts
 from tammes.cli.main import main
 from tammes.cli.options.data import Split
 from tammes.cli.train import precision_hint
-from tammes.encoders import VisionTransformerConfig
+from tammes.data import Texts
+from tammes.encoders import GINEncoderConfig, VisionTransformerConfig
+from tammes.positives import Adjacent, GivenPairs, OwnGraph
 from tammes.report import Curve, Outcome, Scores
-from tammes.training import Machine, Masked, TrainingConfig
+from tammes.training import Machine, Masked, QueueConfig, TrainingConfig
 from tammes.training.suited import suited
 from tiny import random_images, write_images
 
@@ -61,6 +63,43 @@ def test_labels_are_counted_and_a_number_goes_before_them() -> None:
     assert negatives.startswith("Negatives: with 1,000 classes, 0.10 %")
     assert coupling.startswith("Coupling: hard")
     assert "the data 0.001: give it that" in prior
+
+
+def test_rows_without_a_class_of_their_own_are_no_classes() -> None:
+    """Rows of a table without labels are documents, and of pairs the anchors are: neither are classes."""
+    objective = recipes.simclr(temperature=0.1)
+    each = Texts(
+        sentences=("a b", "c d", "e f"), names=("1", "2", "3"), labels=torch.arange(3), classes=tuple("abc")
+    )
+    assert advice(Split(data="x"), each, [suited(objective, each)]) == ()
+    two = replace(each, labels=torch.tensor([0, 1, 1]), classes=("a", "b"))
+    config = suited(objective, two)
+    assert advice(Split(data="x"), two, [config])[0].startswith("Negatives: with 2 classes")
+    assert advice(Split(data="x"), two, [replace(config, positives=GivenPairs())]) == ()
+
+
+def test_the_pairs_of_texts_are_said() -> None:
+    labeled = Texts.of(["a b", "c d", "e f", "g h"])
+    labeled = replace(labeled, labels=torch.tensor([0, 0, 1, 1]), classes=("a", "b"))
+    config = suited(recipes.simclr(temperature=0.1), labeled)
+    assert "the labels are trained on" in positives_of_texts(labeled, config)[0]
+    without = replace(labeled, labels=None, classes=None)
+    (said,) = positives_of_texts(without, suited(recipes.simclr(temperature=0.1), without))
+    assert "For rows in no order" in said
+    assert positives_of_texts(labeled, replace(config, positives=Adjacent())) == ()
+    assert positives_of_texts(random_images(40), of(recipes.simclr(temperature=0.5))) == ()
+
+
+def test_negatives_are_counted_where_they_are_the_views_of_the_other_rows() -> None:
+    images, config = random_images(40), of(recipes.simclr(temperature=0.5))
+    queue = replace(config, negatives=QueueConfig(size=64))
+    graphs = TrainingConfig(
+        objective=recipes.jsd(), encoder=GINEncoderConfig(), augmentation=None, positives=OwnGraph()
+    )
+    assert f"of the {2 * config.batch_size - 2} in a batch" in advice(Split(data="x"), images, [config])[0]
+    for other in (replace(config, crops=3), queue, graphs):
+        assert "in a batch" not in advice(Split(data="x"), images, [other])[0]
+        assert "in a batch" not in advice_of_views(outcome(*views_of_ten_classes()), [other])[0]
 
 
 def test_of_several_objectives_the_prior_is_that_of_one_that_has_one() -> None:

@@ -19,7 +19,7 @@ import safetensors.torch
 from tammes import Hard, atomic
 from tammes.cli.main import main
 from tammes.cli.outcome import objective_at_the_end
-from tammes.training import load_run
+from tammes.training import Stopped, load_run
 from tammes.training.environment import processor
 from tammes.training.lock import LOCK, locked
 from tiny import write_images
@@ -446,7 +446,9 @@ def test_compare_goes_on_where_it_was_stopped(
     more = f"{settings} {NETWORK} --data {data} --seeds 2 --out {tmp_path / 'runs'}"
     page = f"--report {tmp_path / 'report.html'}"
     assert run(f"compare simclr {more} {page}") == 0
-    assert capsys.readouterr().out.count("epoch 2/2") == 2
+    said = capsys.readouterr().out
+    assert said.count("epoch 2/2") == 2
+    assert said.index("simclr, seed 0\n") < said.index("epoch 2/2") < said.index("simclr, seed 1\n")
     assert run(f"compare simclr bcl {more} {page}") == 0
     said = capsys.readouterr().out
     assert said.count("epoch 2/2") == 2, "simclr has finished"
@@ -455,6 +457,20 @@ def test_compare_goes_on_where_it_was_stopped(
     assert "training.batch_size was 4, now 8" in fails(
         capsys, f"compare simclr {more} {page}".replace("--batch-size 4", "--batch-size 8")
     )
+
+
+def test_a_stopped_comparison_says_how_it_goes_on(
+    data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stop(*_: object, **__: object) -> None:
+        raise Stopped("stopped after 2 steps", signal.SIGINT)
+
+    monkeypatch.setattr("tammes.cli.compare.train", stop)
+    words = f"compare simclr bcl --epochs 1 --batch-size 4 --data {data} --report {tmp_path / 'report.html'}"
+    assert main(words.split()) == 130
+    assert "nothing was saved: with --out FOLDER" in capsys.readouterr().err
+    assert main(f"{words} --out {tmp_path / 'runs'}".split()) == 130
+    assert f"the same command goes on from here, by what {tmp_path / 'runs'} holds" in capsys.readouterr().err
 
 
 def test_care_is_trained_resumed_and_compared(

@@ -10,13 +10,18 @@ import pytest
 from tammes import recipes
 from tammes.cli.conclusion import conclusion
 from tammes.cli.scores import Measured, Trial
-from tammes.positives import SameInstance
+from tammes.positives import GivenPairs, Photographs, SameInstance
 from tammes.report import Scores
 from tammes.training import EpochMetrics
 
 
-def trial(name: str, *knn: float | None, similarities: tuple[float, float] = (0.9, 0.2)) -> Trial:
-    training = SimpleNamespace(objective=recipes.simclr(temperature=0.5), positives=SameInstance())
+def trial(
+    name: str, *knn: float | None, similarities: tuple[float, float] = (0.9, 0.2), **settings: Any
+) -> Trial:
+    training = SimpleNamespace(
+        objective=recipes.simclr(temperature=0.5),
+        **{"positives": SameInstance(), "augmentation": Photographs(), **settings},
+    )
     last = {"positive_similarity": similarities[0], "negative_similarity": similarities[1]}
     run: Any = SimpleNamespace(
         metrics=(EpochMetrics(epoch=1, step=1, last=last),), config=SimpleNamespace(training=training)
@@ -47,6 +52,15 @@ def test_it_says_which_floor_was_passed(ours: float, untrained: float, pixels: f
     found = conclusion(trial("run", ours), floors)
     assert found.startswith(start)
     assert ("Try first" in found) is (not start.startswith("Learned"))
+
+
+def test_it_advises_what_the_data_can_have() -> None:
+    floors = (trial("untrained encoder", 0.70), trial("raw pixels", 0.89))
+    assert conclusion(trial("run", 0.90), floors).endswith("a wider encoder or another augmentation.")
+    assert conclusion(trial("run", 0.90, augmentation=None), floors).endswith("then a wider encoder.")
+    floors = (trial("untrained encoder", 1.0), trial("raw pixels", 0.89))
+    assert conclusion(trial("run", 1.0), floors).endswith("on these rows: measure on harder ones.")
+    assert "--tasks FOLDER" in conclusion(trial("run", None, positives=GivenPairs()), ())
 
 
 def test_several_seeds_decide_by_their_differences() -> None:

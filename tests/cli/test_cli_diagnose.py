@@ -85,7 +85,7 @@ def test_a_condition_that_holds_is_exit_code_1(table: Path, capsys: pytest.Captu
         ("--vectors label", "expected a numeric matrix label"),
         ("--fail-on rankmee<5", "did you mean rankme"),
         ("--fail-on alignment<5", "it needs pairs"),
-        ("--neighbors 200", "more rows than neighbors"),
+        ("--neighbors 200", "neighbors of each, got 200: give --neighbors 199 or fewer"),
         ("--neighbors 0", "--neighbors must be"),
         ("--batch 1", "--batch must be"),
         ("--against nothing.npz", "No such file"),

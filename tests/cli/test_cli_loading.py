@@ -2,6 +2,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import torch
 
 from tammes.cli import loading
 from tammes.cli.holding_out import hold_out
@@ -9,7 +10,7 @@ from tammes.cli.images import load_parts, mirrors, size_and_channels
 from tammes.cli.loading import are_texts, load, load_split
 from tammes.cli.options.data import Source, Split
 from tammes.cli.options.texts import TextFormat
-from tammes.data import Images
+from tammes.data import Images, Texts
 from tammes.data.image_cache import MappedPixels
 from tammes.data.images import ShardedPixels
 from tiny import random_images, write_images, write_shards
@@ -133,6 +134,11 @@ def test_what_cannot_be_split_is_refused(tmp_path: Path) -> None:
         load_split(Split(data=train, test=tmp_path / "other"), (8, 3))
     with pytest.raises(ValueError, match="at least two classes"):
         load_split(Split(data=str(tmp_path / "one")), (8, 3))
+    each = Texts(
+        sentences=("a b", "c d", "e f"), names=("1", "2", "3"), labels=torch.arange(3), classes=tuple("abc")
+    )
+    with pytest.raises(ValueError, match="name the column of documents or classes with --label-column"):
+        hold_out(each, 0.1)
     with pytest.raises(ValueError, match=r"--held-out must be a finite number .* got 1\.5"):
         load_split(Split(data=str(tmp_path / "other"), held_out=1.5), (8, 3))
     with pytest.raises(ValueError, match="digits has its own test images"):

@@ -136,7 +136,9 @@ def test_rows_without_text_are_left_out_and_rows_without_document_refused(tmp_pa
         loaded = texts(path, label_column="title")
     assert (loaded.classes, loaded.skipped, loaded.names) == (("b",), ("row 1", "row 2"), ("row 3:1",))
     pyarrow.parquet.write_table(pyarrow.Table.from_pylist([*rows, {"text": "Two.", "title": None}]), path)
-    with pytest.raises(ValueError, match=r"a document in column 'title' .* got None in row 4"):
+    with pytest.raises(
+        ValueError, match=r"a document in column 'title' .* got None in row 4: fill it in, or remove"
+    ):
         texts(path, label_column="title")
     pyarrow.parquet.write_table(pyarrow.table({"text": ["One."], "title": [b"a"]}), path)
     with pytest.raises(ValueError, match=r"a document in column 'title' .* got b'a' in row 1"):
@@ -255,6 +257,7 @@ def test_settings_of_another_form_are_refused(tmp_path: Path) -> None:
     ("name", "content", "message"),
     [
         ("a.csv", "", "expected a column 'text' in .*, found none"),
+        ("a.csv", "body,title\na,b\n", "'text' in .*, found body, title; name another with text_column"),
         ("a.csv", "text,title\na\n", "expected a table with a header line in"),
         ("a.csv", '"text\n' + "a\n" * 100_000, r"a header line in .*a\.csv: field larger than"),
         ("a.jsonl", '{"text": "a"}\n{"text"\n', "a JSON object in line 2 of"),

@@ -48,6 +48,7 @@ def test_a_summary_has_each_measure_and_says_what_is_missing() -> None:
     assert summary["alignment"]["verdict"] == "not measured: it needs pairs"
     assert summary["rankme"]["low"] < summary["rankme"]["value"] < summary["rankme"]["high"]
     assert all(each["verdict"] for each in summary.values())
+    assert found["hubs"].verdict.endswith("10 nearest of far too many others (19 at most, and 10 on average)")
     assert str(found).startswith("fine: no fault found\n")
     assert found.holds("rankme < 50 and rows == 120")
     with pytest.raises(KeyError, match="rankme"):
@@ -153,13 +154,21 @@ def test_dropped_rows_keep_their_numbers() -> None:
         ({"pairs": [-1] * 120}, "two pairs at least, got 0"),
         ({"pairs": [1, 2]}, "pairs, one for each of the 120 rows"),
         ({"against": points(7)}, "same 120 rows, got 7"),
-        ({"neighbors": 120}, "more rows than neighbors"),
+        (
+            {"neighbors": 120},
+            "more rows than the 120 neighbors of each, got 120: give neighbors=119 or fewer",
+        ),
         ({"neighbors": 0}, "neighbors must be an integer"),
     ],
 )
 def test_what_does_not_fit_is_refused(changes: dict[str, object], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         tammes.diagnose(points(), **changes)  # type: ignore[arg-type]
+
+
+def test_a_single_row_is_refused_whatever_the_neighbors() -> None:
+    with pytest.raises(ValueError, match="than the 20 neighbors of each, got 1: give two rows or more"):
+        tammes.diagnose(points(1))
 
 
 @pytest.mark.parametrize("bad", [[[1, 2], [3]], np.ones(5), [["a"]], torch.ones(2, 2, dtype=torch.complex64)])

@@ -104,6 +104,13 @@ def test_one_column_needs_labels(folder: Path) -> None:
         loss(features(model, batch), None)
 
 
+@pytest.mark.parametrize("kind", [ObjectiveLoss, CachedObjectiveLoss])
+def test_scores_are_no_labels(folder: Path, kind: type) -> None:
+    model, batch = model_of(folder), texts(COLUMNS["pairs"])
+    with pytest.raises(ValueError, match="leave a column of scores out of the dataset"):
+        kind(model, HCL)(features(model, batch), torch.full((8,), 0.5))
+
+
 def trained(
     model: SentenceTransformer, loss: nn.Module, columns: list[str], out: Path, resume: str | None = None
 ) -> list[float]:

@@ -6,13 +6,21 @@ from dataclasses import replace
 import pytest
 
 import tammes
-from tammes.encoders import BagOfWordsConfig, ConvNetConfig, ModuleConfig, ProjectionHeadConfig, TimmConfig
+from tammes.encoders import (
+    BagOfWordsConfig,
+    ConvNetConfig,
+    GINEncoderConfig,
+    ModuleConfig,
+    ProjectionHeadConfig,
+    TimmConfig,
+)
 from tammes.positives import Active, Handwriting, Identity, Photographs, Quantile, SameClass, Targeted
 from tammes.report.settings import data_settings, differing_settings, in_words, training_settings
 from tammes.training import (
     Adam,
     Cosine,
     Falling,
+    GraphsSummary,
     ImagesSummary,
     Oscillating,
     QueueConfig,
@@ -37,6 +45,7 @@ PARTS: list[tuple[object, str]] = [
     ((8, 16, 32), "8, 16 and 32"),
     (Identity(), "identity"),
     (ConvNetConfig(), "convnet: width 32"),
+    (GINEncoderConfig(), "gin: width 32, layers 3"),
     (BagOfWordsConfig(dim=64), "bag of words: dim 64, minimum count 5, lowercase no"),
     (ModuleConfig(factory="my_package.nets:build"), "module: factory my_package.nets:build"),
     (TimmConfig(name="vit_tiny"), "timm: name vit_tiny, pretrained no"),
@@ -100,6 +109,12 @@ def test_data_are_counted():
     texts = TextsSummary(source="a", count=5000, documents=12, vocabulary=900, digest="x")
     assert data_settings(texts) == {"sentences": "5,000 of 12 documents, 900 words"}
     assert data_settings(replace(texts, documents=0)) == {"sentences": "5,000, 900 words"}
+
+
+def test_one_feature_is_singular():
+    for columns, words in ((("1",), "1 feature"), (("a", "b"), "2 features")):
+        graphs = GraphsSummary(source="x", count=54, nodes=526, columns=columns, digest="0")
+        assert data_settings(graphs) == {"graphs": f"54 with 526 nodes of {words}"}
 
 
 def test_settings_that_differ_are_named_with_their_values():

@@ -15,6 +15,7 @@ from torch import Tensor
 from killed import Killed, assert_same_run
 from tammes import OtherLabels, Subset, atomic, recipes
 from tammes.data import Images
+from tammes.positives import SameClass, SameInstance
 from tammes.training import (
     Adam,
     AdamW,
@@ -308,6 +309,15 @@ def test_labels_reach_an_objective_that_asks_for_them() -> None:
     without = replace(random_images(22), labels=None, classes=None)
     with pytest.raises(ValueError, match="OtherLabels needs labels"):
         train(config, without, machine=Machine(accelerator="cpu"))
+
+
+def test_supervised_contrast_needs_several_positives_of_an_anchor() -> None:
+    config = replace(make_config(), objective=recipes.supcon(temperature=0.5), epochs=1)
+    for positives in (SameInstance(), SameClass()):
+        with pytest.raises(ValueError, match=r"would be that of simclr.*objective\(.*ids=classes\)"):
+            train(replace(config, positives=positives), random_images(22), machine=Machine(accelerator="cpu"))
+    three = train(replace(config, crops=3), random_images(22), machine=Machine(accelerator="cpu"))
+    assert three.metrics[-1].loss is not None
 
 
 def test_half_precision_trains() -> None:

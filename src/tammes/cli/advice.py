@@ -5,10 +5,12 @@ from rich.console import Console
 
 from tammes.cli.options.data import Split
 from tammes.correction import Debias
+from tammes.data import Texts
 from tammes.diagnostics import estimated_collision_share
 from tammes.diagnostics.collisions import FACTOR
-from tammes.positives import Adjacent
+from tammes.positives import Adjacent, GivenPairs, Neighbors, OwnGraph, SameClass
 from tammes.report import Outcome
+from tammes.sources import InBatch
 from tammes.theory import ClassDistribution, Recommendation
 from tammes.training import Data, TrainingConfig
 
@@ -34,10 +36,32 @@ def advice(source: Split, data: Data, configs: list[TrainingConfig]) -> tuple[st
                 "are all sentences outside their window: leave it out"
             )
         return ()
-    classes = _classes(source, data)
+    classes = _classes(source, data, configs[0])
     if classes is None or classes.number < 2:
         return ()
-    return _sentences(Recommendation.of(classes, pairs=configs[0].batch_size), configs)
+    return _sentences(Recommendation.of(classes, pairs=_pairs_of_two_views(configs[0])), configs)
+
+
+def positives_of_texts(data: Data, config: TrainingConfig) -> tuple[str, ...]:
+    """Return the sentence about the pairs of texts: whether labels are trained on, or the order of the rows.
+
+    Args:
+        data: training data.
+        config: settings of the training.
+    """
+    if not isinstance(data, Texts):
+        return ()
+    if isinstance(config.positives, SameClass):
+        return (
+            "Positives: sentences of one document or class, so the labels are trained on. With "
+            "encoder:text-transformer positives:itself they are not.",
+        )
+    if isinstance(config.positives, Neighbors):
+        return (
+            "Positives: the sentence before or after, which is for sentences in reading order. For rows in "
+            "no order name classes (--label-column), or take encoder:text-transformer positives:itself.",
+        )
+    return ()
 
 
 def advice_of_views(outcome: Outcome, configs: list[TrainingConfig]) -> tuple[str, ...]:
@@ -53,7 +77,7 @@ def advice_of_views(outcome: Outcome, configs: list[TrainingConfig]) -> tuple[st
     share = estimated_collision_share(*views)
     if not 0 < share <= MOST:
         return ()
-    known = Recommendation(class_prior=share, pairs=configs[0].batch_size, factor=FACTOR)
+    known = Recommendation(class_prior=share, pairs=_pairs_of_two_views(configs[0]), factor=FACTOR)
     return _sentences(known, configs)
 
 
@@ -64,10 +88,20 @@ def print_advice(sentences: tuple[str, ...]) -> None:
         console.print(sentence, highlight=False)
 
 
-def _classes(source: Split, data: Data) -> ClassDistribution | None:
+def _classes(source: Split, data: Data, config: TrainingConfig) -> ClassDistribution | None:
+    """Return the classes that are known: not the anchors of given pairs, nor documents of one sentence."""
     if source.classes is not None:
         return ClassDistribution.uniform(source.classes)
-    return None if data.labels is None else ClassDistribution.of_labels(data.labels.tolist())
+    if data.labels is None or isinstance(config.positives, GivenPairs):
+        return None
+    classes = ClassDistribution.of_labels(data.labels.tolist())
+    return None if classes.number == len(data) else classes
+
+
+def _pairs_of_two_views(config: TrainingConfig) -> int | None:
+    """Return the pairs B of a batch whose anchors have 2 (B - 1) negatives; None for other batches."""
+    are_views = config.crops == 2 and not isinstance(config.positives, OwnGraph | GivenPairs)
+    return config.batch_size if are_views and isinstance(config.negatives, InBatch) else None
 
 
 def _sentences(known: Recommendation, configs: list[TrainingConfig]) -> tuple[str, ...]:

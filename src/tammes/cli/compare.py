@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from rich.console import Console
 
-from tammes.cli.advice import advice, print_advice
+from tammes.cli.advice import advice, positives_of_texts, print_advice
 from tammes.cli.conclusion import conclusion
 from tammes.cli.exhibit import check_rows
 from tammes.cli.floors import floors
@@ -14,7 +14,7 @@ from tammes.cli.options.compare import Compare
 from tammes.cli.outcome import write_report
 from tammes.cli.output import prepare_output
 from tammes.cli.scores import CURVE_POINTS, Measure, Measured, Trial, encoded, knn_of, score_table, seconds_of
-from tammes.training import Data, Machine, RunFolder, TrainingConfig, train
+from tammes.training import Data, Machine, RunFolder, Stopped, TrainingConfig, train
 
 
 def main(choice: Compare) -> None:
@@ -28,11 +28,14 @@ def main(choice: Compare) -> None:
     measure = None if held_out is None else Measure.of(data, held_out, knn_of(choice.source))
     console = Console(markup=False, emoji=False)
     said = advice(choice.source, data, configs)
-    print_advice(said)
+    print_advice((*positives_of_texts(data, configs[0]), *said))
     trials = []
     for number, (name, config) in enumerate(zip(choice.objectives, configs, strict=True), start=1):
         console.print(f"{name} ({number} of {len(configs)})", highlight=False)
-        trials.append(_train(choice, name, config, data, measure, machine))
+        try:
+            trials.append(_train(choice, name, config, data, measure, machine, console))
+        except Stopped as stop:
+            raise Stopped(_how_to_resume(choice), stop.signal_number) from None
     baselines = () if measure is None else floors(data, trials[0].runs, measure, machine.device)
     rows = [(trial.name, trial.scores, [seconds_of(trial.runs)]) for trial in trials]
     test_rows = 0 if measure is None else len(measure.test)
@@ -50,8 +53,20 @@ def main(choice: Compare) -> None:
     console.print(f"open {choice.report}", highlight=False)
 
 
+def _how_to_resume(choice: Compare) -> str:
+    if choice.out is None:
+        return "stopped, and nothing was saved: with --out FOLDER the same command would go on from here"
+    return f"stopped: the same command goes on from here, by what {choice.out} holds"
+
+
 def _train(
-    choice: Compare, name: str, config: TrainingConfig, data: Data, measure: Measure | None, machine: Machine
+    choice: Compare,
+    name: str,
+    config: TrainingConfig,
+    data: Data,
+    measure: Measure | None,
+    machine: Machine,
+    console: Console,
 ) -> Trial:
     """Train and measure one objective, once for each seed."""
     every = max(1, config.epochs // CURVE_POINTS)
@@ -59,6 +74,8 @@ def _train(
     runs, measured = [], []
     for seed in range(config.seed, config.seed + choice.seeds):
         seeded = replace(config, seed=seed)
+        if choice.seeds > 1:
+            console.print(f"{name}, seed {seed}", highlight=False)
         folder = None
         if choice.out is not None:
             folder = RunFolder(path=choice.out / name / f"seed-{seed}")

@@ -7,7 +7,7 @@ from statistics import fmean
 
 from tammes.cli.scores import Trial
 from tammes.estimate import Estimate
-from tammes.positives import Adjacent
+from tammes.positives import Adjacent, GivenPairs
 from tammes.training import Run
 
 COLLAPSED = 0.01
@@ -30,7 +30,7 @@ def conclusion(trial: Trial, baselines: Sequence[Trial]) -> str:
     if collapsed is not None:
         return f"Collapsed: {collapsed}. Try first a lower --learning-rate, then a higher --temperature."
     if not baselines or trial.mean.knn is None:
-        if any(isinstance(run.config.training.positives, Adjacent) for run in trial.runs):
+        if any(isinstance(run.config.training.positives, Adjacent | GivenPairs) for run in trial.runs):
             return (
                 "Not measured: tasks of sentences would say whether it has learned (tammes evaluate RUN "
                 "--tasks FOLDER)."
@@ -52,11 +52,14 @@ def conclusion(trial: Trial, baselines: Sequence[Trial]) -> str:
         return f"Learned: {found} ({floors})."
     worst = (behind or unclear)[0]
     is_untrained = worst is baselines[0]
-    remedy = (
-        "Try first another --learning-rate (a tenth, ten times), then more --epochs."
-        if is_untrained
-        else "Try first more --epochs, then a wider encoder or another augmentation."
-    )
+    if worst.mean.knn == 1:
+        remedy = "No encoder could be better on these rows: measure on harder ones."
+    elif is_untrained:
+        remedy = "Try first another --learning-rate (a tenth, ten times), then more --epochs."
+    elif any(run.config.training.augmentation is None for run in trial.runs):
+        remedy = "Try first more --epochs, then a wider encoder."
+    else:
+        remedy = "Try first more --epochs, then a wider encoder or another augmentation."
     if behind:
         return f"Below {worst.name}: {found} ({floors}). {remedy}"
     if not is_untrained:

@@ -44,6 +44,7 @@ PARTS = {
     "EdgesAndFeatures": "augmentation:edges-and-features",
     "BagOfWordsConfig": "encoder:bag-of-words",
     "GRUConfig": "encoder:gru",
+    "TextTransformerConfig": "encoder:text-transformer",
     "GINEncoderConfig": "encoder:gin",
     "GCNEncoderConfig": "encoder:gcn",
     "GATEncoderConfig": "encoder:gat",
@@ -60,7 +61,7 @@ _ADVISED = re.compile(rf"\b(?:[a-z]+=)?({'|'.join(PARTS)})\(\)")
 _FIELD = re.compile(
     r"(?P<off>with (?P<switch>[a-z_]+)=False)"
     r"|\b(?P<negated>[a-z_]+=False)\b"
-    r"|\b(?P<field>[a-z_]+)=(?P<value>True|'[^']*')"
+    r"|\b(?P<field>[a-z_]+)=(?P<value>True|'[^']*'|\d+)"
     r"|(?<![\w.])(?P<name>[a-z]+(?:_[a-z]+)+)\b"
     r"|^(?P<first>[a-z]+)(?= must be)"
 )

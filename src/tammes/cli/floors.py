@@ -107,7 +107,8 @@ def floors(data: Data, runs: Sequence[Run], measure: Measure, device: torch.devi
         if features is None:
             return untrained
         width = features(data.subset([0])).shape[1]
-        return *untrained, Trial(name=f"tf-idf and SVD, {width}", measured=(measure.of_features(features),))
+        name = f"tf-idf in {width} dimensions"
+        return *untrained, Trial(name=name, measured=(measure.of_features(features),))
     if isinstance(data, GraphSet | GraphStream):
         return *untrained, Trial(name="degree histogram", measured=(measure.of_features(degrees),))
     if isinstance(data, NodeSet):

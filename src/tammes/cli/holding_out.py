@@ -35,8 +35,13 @@ def hold_out(data: Data, fraction: float) -> tuple[Data, Data]:
         held += rows[torch.randperm(len(rows), generator=generator)[:count]].tolist()
     chosen = set(held)
     if len(labels[held].unique()) < 2:
+        if isinstance(data, Texts):
+            raise ValueError(
+                "too few sentences of one document or class to hold some out of each: name the column of "
+                "documents or classes with --label-column, labeled texts with --test, or use --held-out 0"
+            )
         graphs = {GraphSet: "graphs", GraphStream: "graphs", NodeSet: "nodes"}
-        noun = {Texts: "sentences", Volumes: "volumes", **graphs}.get(type(data), "images")
+        noun = {Volumes: "volumes", **graphs}.get(type(data), "images")
         raise ValueError(
             f"too few {noun} to hold some out of each class: name others by --test, or use --held-out 0"
         )

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from tammes.cli.advice import advice, print_advice
+from tammes.cli.advice import advice, positives_of_texts, print_advice
 from tammes.cli.conclusion import conclusion
 from tammes.cli.exhibit import check_rows
 from tammes.cli.floors import floors
@@ -77,7 +77,7 @@ def main(choice: Train) -> None:
     monitor = None if measure is None else measure.monitor(every=every)
     said = advice(choice.source, data, [config])
     if machine.launch.rank == 0:
-        print_advice(said)
+        print_advice((*positives_of_texts(data, config), *said))
         if not choice.resume:  # a run keeps its precision
             print_advice(precision_hint(config, machine, is_quick=is_quick_in_bfloat16()))
     command = shlex.join(["tammes", "train", *choice.words])

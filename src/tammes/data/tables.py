@@ -16,6 +16,8 @@ SUFFIXES = frozenset({".csv", ".tsv", ".jsonl", ".ndjson", ".parquet"})
 # Files that `datasets` writes beside the data that it saves to disk.
 SAVED = ("state.json", "dataset_dict.json")
 HUB = "hub:"
+TEXT = "text"
+"""Column of the text, unless another is named."""
 
 Row = tuple[Any, ...]
 """Values of a row in the columns that were asked for."""
@@ -229,7 +231,10 @@ def _check_columns(wanted: Sequence[str], found: Sequence[str], where: str | Pat
     times = Counter(found)
     for column in wanted:
         if times[column] == 0:
-            raise ValueError(f"expected a column {column!r} in {where}, found {listing(found) or 'none'}")
+            hint = "; name another with text_column" if column == TEXT and found else ""
+            raise ValueError(
+                f"expected a column {column!r} in {where}, found {listing(found) or 'none'}{hint}"
+            )
         if times[column] > 1:
             raise ValueError(f"expected one column {column!r} in {where}, found {times[column]}")
 
@@ -246,7 +251,7 @@ def _passages(rows: Iterable[Row], where: str, columns: Sequence[str]) -> Iterat
         if has_labels and (label is None or isinstance(label, float | bytes | list | dict) or label == ""):
             raise ValueError(
                 f"expected the name or number of a document in column {columns[1]!r} of {where}, "
-                f"got {label!r} in row {number}"
+                f"got {label!r} in row {number}: fill it in, or remove the row"
             )
         name = f"row {number}"
         yield Passage(name, value or "", str(label) if has_labels else name)

@@ -15,7 +15,7 @@ from tammes.data.passages import (
     split_prose,
     with_plain_line_ends,
 )
-from tammes.data.tables import HUB, SUFFIXES, data_set_passages, is_saved_data_set, table_passages
+from tammes.data.tables import HUB, SUFFIXES, TEXT, data_set_passages, is_saved_data_set, table_passages
 from tammes.data.tar_files import expanded
 from tammes.data.text_cache import cached_texts, text_place
 from tammes.data.texts import Texts
@@ -100,7 +100,7 @@ def texts(
     is_data_set = is_hub or is_saved_data_set(place)
     is_table |= is_data_set
     given = {"text_column": text_column, "label_column": label_column, "split": split}
-    text = text_column or "text"
+    text = text_column or TEXT
     if is_table and text == label_column:
         raise ValueError(f"expected one column for text and another for its document, got {text!r} for both")
     columns = [text] if label_column is None else [text, label_column]

@@ -99,7 +99,8 @@ def measured(given: Given, *, neighbors: int = 20, batch: int | None = None, see
     points = given.points
     n, dim = points.shape
     if neighbors >= n:
-        raise ValueError(f"expected more rows than neighbors, got {n:,} rows: choose neighbors below {n}")
+        what_next = f"give neighbors={n - 1} or fewer" if n > 1 else "give two rows or more"
+        raise ValueError(f"expected more rows than the {neighbors} neighbors of each, got {n:,}: {what_next}")
     generator = torch.Generator().manual_seed(seed)
     spectra = Spectra.of(points, generator)
     measures = {

@@ -205,7 +205,8 @@ def _hubs(found: Neighborhoods, null: Null) -> dict[str, Measure]:
     orphan_share, orphan_low, orphan_high = wilson(alone, n)
     unreliable = f"not judged: the recall of {found.neighbors.recall:.2f} is below {RELIABLE}"
     most = int(found.occurrence.max())
-    hub_words = f"hubs: {count:,} of {n:,} rows are among the {k} nearest of far too many (at most {most:,})"
+    largest = f"{most:,} at most, and {k} on average"
+    hub_words = f"hubs: {count:,} of {n:,} rows are among the {k} nearest of far too many others ({largest})"
     orphan_words = f"{alone:,} of {n:,} rows are among the {k} nearest of no other"
     many = orphan_low > 2 * null.orphans + 0.05
     return {
@@ -230,7 +231,7 @@ def _hubs(found: Neighborhoods, null: Null) -> dict[str, Measure]:
             if not judged
             else verdict_of("fault", hub_words)
             if count
-            else verdict_of("fine", f"no row is a hub (at most {most:,} of {k} expected)"),
+            else verdict_of("fine", f"no row is among the {k} nearest of far too many others ({largest})"),
         ),
         "orphans": Measure(
             value=orphan_share,

@@ -43,8 +43,8 @@ class ObjectiveLoss(nn.Module):
             checkpoints do not hold it.
 
     Raises:
-        ValueError: a source of another kind; in a call: one column without labels, and what the source and
-            the objective refuse.
+        ValueError: a source of another kind; in a call: one column without labels, labels that are not
+            integers, and what the source and the objective refuse.
 
     Example:
         >>> from tammes import recipes
@@ -79,6 +79,11 @@ class ObjectiveLoss(nn.Module):
         self, embeddings: Sequence[Tensor], labels: Tensor | None = None
     ) -> Tensor:
         """Return the loss of embeddings `(batch, d)`, one tensor for each column."""
+        if labels is not None and (labels.is_floating_point() or labels.ndim != 1):
+            raise ValueError(
+                "expected labels that are an integer for each row, by which rows belong together, got "
+                f"{labels.dtype} of shape {tuple(labels.shape)}: leave a column of scores out of the dataset"
+            )
         if len(embeddings) == 1:
             if labels is None:
                 raise ValueError(

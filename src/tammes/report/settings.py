@@ -68,9 +68,14 @@ def _name_and_values(part: Any) -> tuple[str, str]:
     return _name(part), ", ".join(values)
 
 
+def _features(data: GraphsSummary | NodesSummary) -> str:
+    return "1 feature" if len(data.columns) == 1 else f"{len(data.columns):,} features"
+
+
 def _name(part: object) -> str:
-    """Return the name of a part: "bag of words" of `BagOfWordsConfig`."""
-    words = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", type(part).__name__.removesuffix("Config")).lower()
+    """Return the name of a part: "bag of words" of `BagOfWordsConfig`, "gin" of `GINEncoderConfig`."""
+    name = type(part).__name__.removesuffix("Config").removesuffix("Encoder")
+    words = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name).lower()
     return words.replace(" net", "net")
 
 
@@ -122,9 +127,9 @@ def data_settings(data: Summary) -> dict[str, str]:
         kind = "gray" if data.channels == 1 else "color"
         return {"images": f"{data.count:,} of {data.size}x{data.size} pixels in {kind}"}
     if isinstance(data, GraphsSummary):
-        return {"graphs": f"{data.count:,} with {data.nodes:,} nodes of {len(data.columns)} features"}
+        return {"graphs": f"{data.count:,} with {data.nodes:,} nodes of {_features(data)}"}
     if isinstance(data, NodesSummary):
-        return {"nodes": f"{data.count:,} of a graph of {data.nodes:,}, {len(data.columns)} features"}
+        return {"nodes": f"{data.count:,} of a graph of {data.nodes:,}, {_features(data)}"}
     if isinstance(data, VolumesSummary):
         low, high = data.window
         return {

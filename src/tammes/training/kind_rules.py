@@ -114,7 +114,7 @@ def check_text_parts(config: TrainingConfig) -> None:
     if isinstance(config.positives, SameInstance):
         raise ValueError(
             "a sentence that is its own positive teaches nothing, since both views are the same: "
-            "choose positives=SameClass() or Neighbors()"
+            "choose positives=SameClass() or Neighbors(), or an encoder with dropout, TextTransformerConfig()"
         )
     if config.chunk is not None:
         raise ValueError(

@@ -26,6 +26,7 @@ from tammes.training.folder_copy import CopyWarning
 from tammes.training.label_free import LabelFree
 from tammes.training.loader import pair_loader, plain_errors
 from tammes.training.log_filters import filtered_logs
+from tammes.training.loss_rules import check_contrast
 from tammes.training.machine import Machine, shared_settings
 from tammes.training.metrics import MetricsRecorder, Monitor
 from tammes.training.model import build_model
@@ -71,8 +72,8 @@ def train(
 
     Raises:
         ValueError: for a batch larger than the data, data that the encoder does not take or that cannot be
-            paired, a run folder that may not be used, a loss that became NaN, or several tasks of SLURM
-            without torchrun.
+            paired, supervised contrast of anchors with one positive, a run folder that may not be used, a
+            loss that became NaN, or several tasks of SLURM without torchrun.
         OSError: for a disk that is full or cannot be written to; the last checkpoint survives.
         LostProcessError: if another process was killed; an OSError too.
         Stopped: on Ctrl-C or SIGTERM, after a checkpoint.
@@ -89,6 +90,7 @@ def train(
         2
     """
     machine = machine or Machine()
+    check_contrast(config)
     machine.launch.check_slurm()
     kept = None if folder is None else folder.kept_description(config)
     examples = data if isinstance(data, Examples) else Examples.for_training(data, config, kept)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tammes.positives import Active, SameInstance, Targeted
+from tammes.contrast import SupCon
+from tammes.positives import Active, Adjacent, GivenPairs, SameInstance, Targeted
 from tammes.sources import InBatch
 from tammes.temperature import LearnedTemperature
 from tammes.training.annealing import Falling, Oscillating, Rising
@@ -27,6 +28,21 @@ def check_negatives(config: TrainingConfig) -> None:
         raise ValueError(
             "negatives must be InBatch() or a QueueConfig(...) or LearnedNegativesConfig(...), got "
             f"{config.negatives!r}"
+        )
+
+
+def check_contrast(config: TrainingConfig) -> None:
+    """Refuse supervised contrast where no anchor has a second positive, since it is InfoNCE there.
+
+    Raises:
+        ValueError: with the objective to choose instead, and where classes are positives.
+    """
+    several = config.crops > 2 or isinstance(config.positives, Adjacent | GivenPairs)
+    if isinstance(config.objective.contrast, SupCon) and not several:
+        raise ValueError(
+            f"{config.objective.contrast!r} needs several positives of an anchor, which has one in this "
+            "training, whatever its class: the loss would be that of simclr. Choose simclr, or crops above "
+            "2; for classes as positives call objective(view_a, view_b, ids=classes) in a loop of your own"
         )
 
 

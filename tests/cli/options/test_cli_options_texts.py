@@ -145,6 +145,8 @@ def test_a_table_with_columns_trains_too_and_its_classes_are_known_by_name(
     message = fails(capsys, f"{TRAIN} --text-column words", "--data", table, "--out", tmp_path / "no")
     assert "expected a column 'words'" in message
     assert "sentence, author" in message
+    assert "'text'" in (message := fails(capsys, TRAIN, "--data", table, "--out", tmp_path / "no"))
+    assert "name another with --text-column" in message
 
 
 def test_lines_of_one_file_are_neighbours_and_nothing_is_measured(tmp_path: Path) -> None:
@@ -182,6 +184,7 @@ def test_compare_sets_objectives_side_by_side(
         ("--size 8", "--size is for images, but"),
         ("--channels 1 augmentation:handwriting", "--channels, augmentation: is for images"),
         ("positives:itself", "its own positive teaches nothing"),
+        ("positives:itself", "or an encoder with dropout, encoder:text-transformer"),
         ("--chunk 2", "no activations that chunks would save"),
         ("negatives:queue", "a queue recognizes a repeated row"),
         ("--label-column author", "plain text has no columns"),

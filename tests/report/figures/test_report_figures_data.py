@@ -50,6 +50,17 @@ def test_the_axis_of_accuracies_ends_at_0_and_100_per_cent(values):
     assert all(0 <= tick <= 100 for tick in axes.get_yticks() if low <= tick <= high)
 
 
+@pytest.mark.parametrize("accuracy", [0.0, 0.01, 0.99, 1.0])
+def test_no_tick_lies_beyond_the_accuracies_that_there_are(accuracy: float):
+    flat = Curve(epochs=np.array([0, 1]), values=np.array([accuracy, accuracy]))
+    axes = accuracy_over_epochs({"a": flat}, COLORS[:1], floors={"pixels": accuracy}).axes[0]
+    low, high = axes.get_ylim()
+    assert low < 100 * accuracy < high
+    shown = [tick for tick in axes.get_yticks() if low <= tick <= high]
+    assert shown
+    assert 0 <= min(shown) <= max(shown) <= 100
+
+
 def test_a_number_is_drawn_as_it_is():
     axes = over_epochs([CURVES["a"]], COLORS[:1], label="training loss").axes[0]
     assert labeled(axes)

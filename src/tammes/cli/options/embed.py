@@ -14,7 +14,7 @@ from tammes.cli.options.parsing import Options
 
 @dataclass(frozen=True, kw_only=True)
 class Embed:
-    """Write the features and embeddings of images or texts to a file, a row for each image or sentence.
+    """Write the features and embeddings of images, texts, graphs or volumes to a file.
 
     tammes embed runs/mine --data FOLDER --out embeddings.parquet
 

@@ -10,10 +10,10 @@ class TextFormat:
 
     Args:
         text_column: Column of a table or data set that holds the text (by default "text").
-        label_column: Column of a table or data set that names the document, or class, of each row (by
-            default each row is a document); of streamed images the column of the class (by default label); of
-            shards of images the member that holds the label, such as txt, or a field of json (by default cls,
-            or else the field label).
+        label_column: Column of a table or data set that names the document, or class, of each row, whose
+            sentences are positives of each other (by default each row is a document); of streamed images the
+            column of the class (by default label); of shards of images the member that holds the label, such
+            as txt, or a field of json (by default cls, or else the field label).
         anchor_column: Column of a table of pairs or triples that holds the anchors, such as premises; each is
             trained to find the positive of its row.
         positive_column: Column of their positives, such as entailments.

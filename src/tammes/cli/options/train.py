@@ -41,7 +41,7 @@ from tammes.training.quick_thoughts import VISITED
 
 @dataclass(frozen=True, kw_only=True)
 class Train:
-    """Train an encoder on your own images or texts: name an objective, then settings in any order.
+    """Train an encoder on your own images, texts, graphs or volumes: name an objective, then settings.
 
     `tammes train OBJECTIVE --help` shows what an objective must be given.
 

@@ -29,6 +29,7 @@ from tammes.encoders import (
 from tammes.positives import Adjacent, GraphAugmentation, OneChange, SameInstance, Scans
 from tammes.training import Data, TrainingConfig, suited
 from tammes.training.config import AugmentationConfig, EncoderConfig, PositivesConfig
+from tammes.training.loss_rules import check_contrast
 from tammes.training.quick_thoughts import with_adjacent_sentences
 
 USUAL = ("usual", "What suits the data.")
@@ -256,7 +257,9 @@ class TrainingOptions:
         if self.adjacent:
             usual = with_adjacent_sentences(usual, len(data))
         optimizer, head = self.optimizer.completed(usual.optimizer), self.head.completed(usual.head)
-        return replace(usual, **{"optimizer": optimizer, "head": head, **chosen})
+        config = replace(usual, **{"optimizer": optimizer, "head": head, **chosen})
+        check_contrast(config)
+        return config
 
 
 def training_options() -> dict[str, Option]:
