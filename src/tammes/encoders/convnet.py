@@ -7,7 +7,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from tammes.checks import check_integer, check_multiple
-from tammes.encoders.encoder import Encoder, check_images
+from tammes.encoders.encoder import Encoder, check_images, put_channels_last
 
 # The first convolution shrinks an image to at most this size, so that larger images cost little more.
 LARGEST_MAP = 16
@@ -58,7 +58,7 @@ class ConvNet(Encoder):
             side = -(-side // 2)
         self.features = outputs
         self.layers = nn.Sequential(*layers)
-        self.to(memory_format=torch.channels_last)  # type: ignore[call-overload]  # missing in torch 2.13
+        put_channels_last(self)
 
     def forward(self, images: Float[Tensor, "batch channels size size"]) -> Float[Tensor, "batch features"]:
         """Return the features of images."""

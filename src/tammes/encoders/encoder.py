@@ -1,5 +1,6 @@
 """The base class of all encoders: a module from images, sentences or graphs to feature vectors."""
 
+import torch
 from torch import nn
 
 from tammes.checks import check_integer
@@ -21,6 +22,17 @@ class Encoder(nn.Module):
     """
 
     features: int
+
+
+def put_channels_last(network: nn.Module) -> None:
+    """Lay out the weights of convolutions with channels last, so that their maps are laid out so, too.
+
+    Weights of one channel stay: both layouts are the same memory there, but their gradients would have
+    strides of the other, of which DDP warns.
+    """
+    for module in network.modules():
+        if isinstance(module, nn.Conv2d) and module.in_channels > 1:
+            module.to(memory_format=torch.channels_last)  # type: ignore[call-overload]  # missing in torch 2.13
 
 
 def check_images(channels: int, size: int, smallest: int) -> None:

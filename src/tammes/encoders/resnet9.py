@@ -7,7 +7,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from tammes.checks import check_integer, check_multiple
-from tammes.encoders.encoder import Encoder, check_images
+from tammes.encoders.encoder import Encoder, check_images, put_channels_last
 from tammes.encoders.resnet import basic_block, initialize, layer
 
 # The stem shrinks an image to at most this size, so that larger images cost little more.
@@ -54,7 +54,7 @@ class ResNet9(Encoder):
         for module in self.modules():
             if isinstance(module, nn.BatchNorm2d):
                 module.momentum = MOMENTUM
-        self.to(memory_format=torch.channels_last)  # type: ignore[call-overload]  # missing in torch 2.13
+        put_channels_last(self)
 
     def forward(self, images: Float[Tensor, "batch channels size size"]) -> Float[Tensor, "batch features"]:
         """Return the features of images."""
