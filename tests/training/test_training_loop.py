@@ -15,13 +15,13 @@ from torch import Tensor
 from killed import Killed, assert_same_run
 from tammes import OtherLabels, Subset, atomic, recipes
 from tammes.data import Images
-from tammes.positives import SameClass, SameInstance
 from tammes.training import (
     Adam,
     AdamW,
     Constant,
     Machine,
     Monitor,
+    QueueConfig,
     Run,
     RunFolder,
     Stopped,
@@ -311,13 +311,20 @@ def test_labels_reach_an_objective_that_asks_for_them() -> None:
         train(config, without, machine=Machine(accelerator="cpu"))
 
 
-def test_supervised_contrast_needs_several_positives_of_an_anchor() -> None:
-    config = replace(make_config(), objective=recipes.supcon(temperature=0.5), epochs=1)
-    for positives in (SameInstance(), SameClass()):
-        with pytest.raises(ValueError, match=r"would be that of simclr.*objective\(.*ids=classes\)"):
-            train(replace(config, positives=positives), random_images(22), machine=Machine(accelerator="cpu"))
-    three = train(replace(config, crops=3), random_images(22), machine=Machine(accelerator="cpu"))
-    assert three.metrics[-1].loss is not None
+def test_supervised_contrast_takes_rows_of_one_class_for_positives() -> None:
+    config = replace(make_config(), objective=recipes.supcon(temperature=0.5), epochs=1, batch_size=8)
+    machine, images = Machine(accelerator="cpu"), random_images(8)
+    of_three = replace(images, labels=torch.tensor([0, 0, 0, 0, 1, 1, 1, 2]), classes=("a", "b", "c"))
+    last = train(config, of_three, machine=machine).metrics[-1].last
+    # Of 16 rows 8, 6 and 2 are of one class.
+    assert last["negatives"] == pytest.approx((8 * 8 + 6 * 10 + 2 * 14) / 16)
+    unlabeled = replace(images, labels=None, classes=None)
+    with pytest.raises(ValueError, match="these data have no classes: its loss would be that of simclr"):
+        train(config, unlabeled, machine=machine)
+    three = train(replace(config, crops=3), unlabeled, machine=machine)
+    assert three.metrics[-1].last["negatives"] == 21
+    with pytest.raises(ValueError, match=r"cannot with QueueConfig\("):
+        train(replace(config, negatives=QueueConfig(size=32)), of_three, machine=machine)
 
 
 def test_half_precision_trains() -> None:

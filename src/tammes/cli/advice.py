@@ -13,6 +13,7 @@ from tammes.report import Outcome
 from tammes.sources import InBatch
 from tammes.theory import ClassDistribution, Recommendation
 from tammes.training import Data, TrainingConfig
+from tammes.training.loss_rules import compares_classes
 
 MOST = 0.5
 """Estimated share of false negatives above which an embedding tells nothing: it has all but collapsed."""
@@ -107,9 +108,11 @@ def _pairs_of_two_views(config: TrainingConfig) -> int | None:
 def _sentences(known: Recommendation, configs: list[TrainingConfig]) -> tuple[str, ...]:
     """Return the sentences that apply to objectives whose negatives may be false.
 
-    A masked autoencoder has an objective in its settings, but no negatives.
+    A masked autoencoder has an objective in its settings, but no negatives, and supervised contrast has none
+    of the anchor's class.
     """
-    objectives = [each.objective for each in configs if each.masked is None or each.masked.contrast]
+    compared = (each for each in configs if each.masked is None or each.masked.contrast)
+    objectives = [each.objective for each in compared if not compares_classes(each)]
     blind = [each for each in objectives if not each.selection.removes_false_negatives]
     if not blind:
         return ()

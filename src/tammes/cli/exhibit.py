@@ -21,6 +21,7 @@ from tammes.training import Data, Model, TrainingConfig
 from tammes.training.embedding import embed_pairs
 from tammes.training.examples import Examples, readable
 from tammes.training.kind_rules import VIEWS_OF_ONE_ROW
+from tammes.training.loss_rules import compares_classes
 from tammes.training.pairing import Pairing
 from tammes.training.seeds import Purpose, derive
 from tammes.training.source import both_sides, sentences_and_contexts
@@ -213,9 +214,11 @@ class Compared:
         generator = torch.Generator().manual_seed(derive(config.seed, Purpose.OBJECTIVE))
         if exhibit.batch is None:
             labels = None if data.labels is None else data.labels[pairs[:, 0]]
-            fitting = _fitting(objective, 2 * len(pairs), 2, labels)
+            ids = labels if compares_classes(config) else None
+            together = 2 if ids is None else 2 * int(ids.unique(return_counts=True)[1].max())
+            fitting = _fitting(objective, 2 * len(pairs), together, labels)
             with torch.no_grad():
-                weights = fitting.weights(view_a, view_b, labels=labels, generator=generator)
+                weights = fitting.weights(view_a, view_b, ids=ids, labels=labels, generator=generator)
             embeddings, _ = both_sides(config, embeddings, embeddings)
             return Compared(embeddings=embeddings, view_a=view_a, view_b=view_b, weights=weights)
         assert isinstance(config.positives, Adjacent)

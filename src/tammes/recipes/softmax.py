@@ -198,7 +198,7 @@ def supcon(
     average: Literal["outside", "inside"] = "outside",
     selection: Selection = All(),  # noqa: B008
 ) -> Objective:
-    """Return supervised contrast, called with the classes as ids: `supcon(...)(view_a, view_b, ids=classes)`.
+    """Return supervised contrast: rows of one class are positives of each other, by the classes as ids.
 
     -1/|P| sum_P log( e^{l_p} / (sum_P e^{l_p} + sum_j e^{l_j}) ), P the other rows of the anchor's class.
 
@@ -211,6 +211,9 @@ def supcon(
     `simclr(...)` with the classes as ids: Feeney and Hughes (2023), SINCERE.
 
     Example:
+        >>> import torch
+        >>> view_a, view_b, classes = torch.eye(4), torch.eye(4), torch.tensor([0, 0, 1, 1])
+        >>> loss = supcon(temperature=0.1)(view_a, view_b, ids=classes)
         >>> supcon(temperature=0.1).contrast
         SupCon(average='outside', weight=None)
     """

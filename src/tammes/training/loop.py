@@ -90,7 +90,7 @@ def train(
         2
     """
     machine = machine or Machine()
-    check_contrast(config)
+    check_contrast(config, labeled=data.labels is not None)
     machine.launch.check_slurm()
     kept = None if folder is None else folder.kept_description(config)
     examples = data if isinstance(data, Examples) else Examples.for_training(data, config, kept)

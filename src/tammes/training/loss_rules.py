@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tammes.contrast import SupCon
-from tammes.positives import Active, Adjacent, GivenPairs, SameInstance, Targeted
+from tammes.positives import Active, Adjacent, GivenPairs, OwnGraph, SameInstance, Targeted
 from tammes.sources import InBatch
 from tammes.temperature import LearnedTemperature
 from tammes.training.annealing import Falling, Oscillating, Rising
@@ -31,18 +31,38 @@ def check_negatives(config: TrainingConfig) -> None:
         )
 
 
-def check_contrast(config: TrainingConfig) -> None:
+def compares_classes(config: TrainingConfig) -> bool:
+    """Return whether rows of one class are positives of each other: supervised contrast within a batch."""
+    return (
+        isinstance(config.objective.contrast, SupCon)
+        and isinstance(config.negatives, InBatch)
+        and not isinstance(config.positives, Adjacent | GivenPairs | OwnGraph)
+    )
+
+
+def check_contrast(config: TrainingConfig, *, labeled: bool) -> None:
     """Refuse supervised contrast where no anchor has a second positive, since it is InfoNCE there.
 
+    Args:
+        config: configuration of the run.
+        labeled: whether the data have classes, which are positives within a batch.
+
     Raises:
-        ValueError: with the objective to choose instead, and where classes are positives.
+        ValueError: with the objective to choose instead.
     """
     several = config.crops > 2 or isinstance(config.positives, Adjacent | GivenPairs)
-    if isinstance(config.objective.contrast, SupCon) and not several:
+    contrast = config.objective.contrast
+    if several or not isinstance(contrast, SupCon):
+        return
+    if not compares_classes(config):
         raise ValueError(
-            f"{config.objective.contrast!r} needs several positives of an anchor, which has one in this "
-            "training, whatever its class: the loss would be that of simclr. Choose simclr, or crops above "
-            "2; for classes as positives call objective(view_a, view_b, ids=classes) in a loop of your own"
+            f"{contrast!r} takes rows of one class for positives within a batch, and cannot with "
+            f"{config.negatives!r} and {config.positives!r}: choose simclr"
+        )
+    if not labeled:
+        raise ValueError(
+            f"{contrast!r} takes rows of one class for positives, and these data have no classes: its loss "
+            "would be that of simclr. Choose simclr, give labels, or crops above 2"
         )
 
 

@@ -19,7 +19,7 @@ from tammes.data.graph_batch import GraphBatch
 from tammes.group import Group, Single
 from tammes.pairs import Pairs
 from tammes.positives import OwnGraph
-from tammes.sources import ContextWindow, InBatch, LearnedNegatives, NodesToGraphs, Queue, TwoTowers
+from tammes.sources import ContextWindow, LearnedNegatives, NodesToGraphs, Queue, TwoTowers
 from tammes.temperature import LearnedTemperature
 from tammes.training.active_views import ActiveViews
 from tammes.training.adversarial import AdversarialStream
@@ -34,6 +34,7 @@ from tammes.training.divergence import FiniteChecks, raise_for_gradient
 from tammes.training.examples import Examples, FromRows, Inputs, concatenate, to_inputs, to_rows
 from tammes.training.flops import counted
 from tammes.training.loader import PairBatch
+from tammes.training.loss_rules import compares_classes
 from tammes.training.masked import MaskedNetwork, MaskedStep
 from tammes.training.model import Model
 from tammes.training.momentum import KeysConfig, MomentumEncoder, ema_decay_at
@@ -188,7 +189,7 @@ class ContrastiveModule(LightningModule):
         loss = stream.loss(
             self.model,
             images,
-            lambda embeddings: self._loss(InBatch()(*embeddings, labels=self._labels(rows))),
+            lambda embeddings: self._loss(self._pairs(embeddings, views[0], rows)),
             seed=self._seed(Purpose.ATTACK),
         )
         self.finite.add("loss of attacked images", loss, self.global_step)
@@ -255,7 +256,7 @@ class ContrastiveModule(LightningModule):
         return GradientCache(of_rows, chunk=self.config.chunk)(*(to_rows(view) for view in views))
 
     def _pairs(self, embeddings: tuple[Tensor, ...], first: Inputs, rows: Tensor) -> Pairs:
-        labels = self._labels(rows)
+        labels = None if self.labels is None else self.labels[rows]
         if isinstance(self.source, ContextWindow):
             order = self.examples.reading_order(self.source.window)[rows.cpu()].to(rows.device)
             return self.source(*sentences_and_contexts(self.config, embeddings[0]), ids=order, labels=labels)
@@ -270,10 +271,7 @@ class ContrastiveModule(LightningModule):
         if isinstance(self.source, Queue | LearnedNegatives):
             # The ids let the fresh key of an image replace the one stored in an earlier epoch.
             return self.source(*embeddings, ids=rows, labels=labels)
-        return self.source(*embeddings, labels=labels)
-
-    def _labels(self, rows: Tensor) -> Tensor | None:
-        return None if self.labels is None else self.labels[rows]
+        return self.source(*embeddings, ids=labels if compares_classes(self.config) else None, labels=labels)
 
     def _anneal(self, step: int) -> None:
         """Set the annealed objective, which changes only between epochs."""

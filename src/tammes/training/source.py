@@ -14,6 +14,7 @@ from tammes.sources import ContextWindow, Gather, InBatch, TwoTowers
 from tammes.training.caching import GradientCache
 from tammes.training.config import TrainingConfig
 from tammes.training.examples import FromRows, Inputs, concatenate, to_rows
+from tammes.training.loss_rules import compares_classes
 from tammes.training.momentum import KeysConfig
 from tammes.training.seeds import Purpose, derive
 
@@ -51,6 +52,8 @@ def source_of(
         # Rows of one anchor may be on several processes.
         shared = None if single else Gather(shared_ids=True)
         return TwoTowers(symmetric=given.symmetric, same_tower=given.same_tower, gather=shared)
+    if not single and compares_classes(config):
+        return Gather(shared_ids=True)  # rows of one class may be on several processes
     return gather or InBatch()
 
 

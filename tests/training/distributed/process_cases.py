@@ -93,6 +93,7 @@ EXACT = {
     "labels": replace(
         CONFIG, objective=recipes.simclr(temperature=0.5, selection=OtherLabels()), batch_size=9
     ),
+    "classes": replace(CONFIG, objective=recipes.supcon(temperature=0.5), batch_size=9),
     "chunks": replace(CONFIG, objective=HCL, chunk=2, learn_temperature=True),
     "batch norm": replace(CONFIG, encoder=ResNetConfig(), epochs=1, optimizer=Adam(learning_rate=1e-4)),
     "crops": replace(CONFIG, crops=3),

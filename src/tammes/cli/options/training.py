@@ -258,7 +258,7 @@ class TrainingOptions:
             usual = with_adjacent_sentences(usual, len(data))
         optimizer, head = self.optimizer.completed(usual.optimizer), self.head.completed(usual.head)
         config = replace(usual, **{"optimizer": optimizer, "head": head, **chosen})
-        check_contrast(config)
+        check_contrast(config, labeled=data.labels is not None)
         return config
 
 
