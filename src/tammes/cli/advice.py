@@ -1,8 +1,8 @@
 """The advice on negatives: from labels, from a number of classes, or from the views of a trained encoder."""
 
 import torch
-from rich.console import Console
 
+from tammes.cli.console import plain_console
 from tammes.cli.options.data import Split
 from tammes.correction import Debias
 from tammes.data import Texts
@@ -84,9 +84,9 @@ def advice_of_views(outcome: Outcome, configs: list[TrainingConfig]) -> tuple[st
 
 def print_advice(sentences: tuple[str, ...]) -> None:
     """Print a line for each sentence, before or after the training."""
-    console = Console(markup=False, emoji=False)
+    console = plain_console()
     for sentence in sentences:
-        console.print(sentence, highlight=False)
+        console.print(sentence)
 
 
 def _classes(source: Split, data: Data, config: TrainingConfig) -> ClassDistribution | None:

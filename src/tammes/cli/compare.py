@@ -3,10 +3,9 @@
 import shlex
 from dataclasses import replace
 
-from rich.console import Console
-
 from tammes.cli.advice import advice, positives_of_texts, print_advice
 from tammes.cli.conclusion import conclusion
+from tammes.cli.console import plain_console
 from tammes.cli.exhibit import check_rows
 from tammes.cli.floors import floors
 from tammes.cli.loading import left_out
@@ -26,14 +25,14 @@ def main(choice: Compare) -> None:
     # All settings are checked before the first of several trainings.
     configs = [choice.config(name, data) for name in choice.objectives]
     measure = None if held_out is None else Measure.of(data, held_out, knn_of(choice.source))
-    console = Console(markup=False, emoji=False)
+    console = plain_console()
     said = advice(choice.source, data, configs)
     print_advice((*positives_of_texts(data, configs[0]), *said))
     trials = []
     for number, (name, config) in enumerate(zip(choice.objectives, configs, strict=True), start=1):
-        console.print(f"{name} ({number} of {len(configs)})", highlight=False)
+        console.print(f"{name} ({number} of {len(configs)})")
         try:
-            trials.append(_train(choice, name, config, data, measure, machine, console))
+            trials.append(_train(choice, name, config, data, measure, machine))
         except Stopped as stop:
             raise Stopped(_how_to_resume(choice), stop.signal_number) from None
     baselines = () if measure is None else floors(data, trials[0].runs, measure, machine.device)
@@ -43,14 +42,14 @@ def main(choice: Compare) -> None:
         score_table(data, "objective", rows, test_rows=test_rows, more=["seconds"], baselines=baselines)
     )
     for trial in trials:
-        console.print(f"{trial.name}: {conclusion(trial, baselines)}", highlight=False)
+        console.print(f"{trial.name}: {conclusion(trial, baselines)}")
     command = shlex.join(["tammes", "compare", *choice.words])
     shown = write_report(choice.report, command, trials, baselines, data, held_out, measure, said)
     if not said:
         print_advice(shown)
     if (names := left_out(data, held_out)) is not None:
-        console.print(names, highlight=False)
-    console.print(f"open {choice.report}", highlight=False)
+        console.print(names)
+    console.print(f"open {choice.report}")
 
 
 def _how_to_resume(choice: Compare) -> str:
@@ -60,13 +59,7 @@ def _how_to_resume(choice: Compare) -> str:
 
 
 def _train(
-    choice: Compare,
-    name: str,
-    config: TrainingConfig,
-    data: Data,
-    measure: Measure | None,
-    machine: Machine,
-    console: Console,
+    choice: Compare, name: str, config: TrainingConfig, data: Data, measure: Measure | None, machine: Machine
 ) -> Trial:
     """Train and measure one objective, once for each seed."""
     every = max(1, config.epochs // CURVE_POINTS)
@@ -75,7 +68,7 @@ def _train(
     for seed in range(config.seed, config.seed + choice.seeds):
         seeded = replace(config, seed=seed)
         if choice.seeds > 1:
-            console.print(f"{name}, seed {seed}", highlight=False)
+            plain_console().print(f"{name}, seed {seed}")
         folder = None
         if choice.out is not None:
             folder = RunFolder(path=choice.out / name / f"seed-{seed}")

@@ -5,8 +5,7 @@ import json
 from contextlib import chdir
 from typing import Any
 
-from rich.console import Console
-
+from tammes.cli.console import plain_console
 from tammes.cli.data_of_run import data_of_run
 from tammes.cli.exhibit import embedded_views, pairs_of
 from tammes.cli.graph_scores import evaluated, graph_table, said_of_equal, said_of_kernel
@@ -94,7 +93,7 @@ def _evaluate(choice: Evaluate) -> None:
         _print_json(choice, numbers)
         return
     for table in protocols.tables():
-        Console(markup=False, emoji=False).print(table)
+        plain_console().print(table)
     for sentence in dict.fromkeys(protocols.said):  # two classifiers may give rise to the same one
         print(sentence)
     report = RunFolder(path=choice.run).report
@@ -118,7 +117,7 @@ def _evaluate_linear(choice: Evaluate, run: Run, train: Data, test: Data) -> tup
         }
         return scores, numbers
     row = str(choice.run), [scores], ["-" if aligned is None else f"{aligned:.3f}", f"{uniform:.3f}"]
-    Console(markup=False, emoji=False).print(
+    plain_console().print(
         score_table(test, "encoder", [row], test_rows=len(test), more=["alignment", "uniformity"])
     )
     print(_in_words(turned))
@@ -178,7 +177,7 @@ def _evaluate_graphs(choice: Evaluate, run: Run) -> None:
         named = {"run": str(choice.run), "data": choice.source.data}
         print(json.dumps({**named, **trained, **numbers}))
         return
-    Console(markup=False, emoji=False).print(graph_table(str(choice.run), found, validation))
+    plain_console().print(graph_table(str(choice.run), found, validation))
     if (said := said_of_kernel(found)) is not None:
         print(said)
     print(said_of_equal(found, distinct=choice.distinct))
@@ -207,7 +206,7 @@ def _evaluate_outcomes(choice: Evaluate, run: Run, shape: Shape | VolumeShape | 
         print(json.dumps({**named, "outcomes": scores[TRAINED], "untrained": scores[UNTRAINED]}))
         return
     table = outcome_table(str(choice.run), found, rows=len(outcomes), folds=choice.folds)
-    Console(markup=False, emoji=False).print(table)
+    plain_console().print(table)
 
 
 def _alignment_and_uniformity(run: Run, data: Data) -> tuple[float | None, float]:

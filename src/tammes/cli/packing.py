@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
-from rich.console import Console
 
 from tammes.checks import check_integer, check_number, check_seed
+from tammes.cli.console import plain_console
 from tammes.cli.options.theory import TheoryPacking
 from tammes.cli.output import counted, prepare_output
 from tammes.theory import Packing, fejes_toth_bound, pack
@@ -33,11 +33,11 @@ def print_packing(choice: TheoryPacking) -> None:
     if choice.json:
         print(json.dumps(_numbers(packing)))
         return
-    console = Console(highlight=False)
+    console = plain_console()
     for paragraph in _paragraphs(packing):
-        console.print(paragraph, markup=False)
+        console.print(paragraph)
     if choice.figure is not None:
-        console.print(f"The figure is in {choice.figure}", markup=False)
+        console.print(f"The figure is in {choice.figure}")
 
 
 def _draw(packing: Packing, file: Path) -> None:

@@ -2,8 +2,7 @@
 
 import shlex
 
-from rich.console import Console
-
+from tammes.cli.console import plain_console
 from tammes.cli.options.report import Report
 from tammes.cli.output import counted, prepare_output
 from tammes.report.runs import write_runs
@@ -16,5 +15,5 @@ def main(choice: Report) -> None:
     histories = read_histories(choice.runs)
     words = (*map(str, choice.runs), "--out", str(choice.out))
     write_runs(choice.out, histories, shlex.join(["tammes", "report", *words]))
-    console = Console(markup=False, emoji=False, highlight=False)
+    console = plain_console()
     console.print(f"{counted(len(histories), 'run')}; open {choice.out}")

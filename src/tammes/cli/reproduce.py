@@ -3,8 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from rich.console import Console
-
+from tammes.cli.console import plain_console
 from tammes.cli.options.parsing import check_word
 from tammes.cli.options.reproduce import Reproduce
 from tammes.papers import Entry, entries
@@ -24,8 +23,8 @@ def main(choice: Reproduce) -> None:
         raise ValueError(f"{entry.name} needs --data: {entry.data}")
     out = choice.out or Path("reproductions") / entry.name
     entry.check(budget=choice.budget, data=choice.data)
-    console = Console(markup=False, emoji=False)
-    console.print(f"{entry.statement} ({entry.source})", highlight=False)
+    console = plain_console()
+    console.print(f"{entry.statement} ({entry.source})")
     entry.reproduce(
         out,
         budget=choice.budget,
@@ -34,14 +33,14 @@ def main(choice: Reproduce) -> None:
         data=choice.data,
         learning=not choice.no_learning,
     )
-    console.print(f"open {out / 'report.html'}", highlight=False)
+    console.print(f"open {out / 'report.html'}")
 
 
 def _show(found: Sequence[Entry]) -> None:
     """Print a line for each entry; running one prints its whole statement and its source."""
-    console = Console(markup=False, emoji=False)
+    console = plain_console()
     widest = max(len(entry.name) for entry in found)
     for entry in found:
         needs = "" if entry.data is None else "(--data)" if entry.optional else "--data"
         line = f"{entry.name:<{widest}}  {needs:<8}  {entry.statement}"
-        console.print(line, highlight=False, no_wrap=True, overflow="ellipsis")
+        console.print(line, no_wrap=True, overflow="ellipsis")

@@ -6,9 +6,9 @@ import dataclasses
 import json
 import time
 
-from rich.console import Console
 from rich.table import Table
 
+from tammes.cli.console import plain_console
 from tammes.cli.failures import print_line
 from tammes.cli.loading import find_in_current_folder, load, shape_like
 from tammes.cli.options.search import Search
@@ -44,7 +44,7 @@ def main(choice: Search) -> None:
         print(json.dumps({**named, "recall": index.recall, "seconds": seconds, "queries": answers}))
         return
     for query, of_query in zip(choice.query, found, strict=True):
-        Console(markup=False, emoji=False).print(_table(query, of_query))
+        plain_console().print(_table(query, of_query))
     how = (
         "exactly"
         if index.cells is None

@@ -7,9 +7,9 @@ import math
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
 from rich.table import Table
 
+from tammes.cli.console import plain_console
 from tammes.cli.failures import print_line
 from tammes.cli.floors import before_training
 from tammes.cli.options.evaluate import EvaluateTasks
@@ -65,7 +65,7 @@ def evaluate_tasks(choice: EvaluateTasks) -> None:
         named = {"run": str(choice.run), "tasks": str(choice.tasks)}
         print(json.dumps({**named, "scores": _numbers(scores), "failed": failed}))
     elif scores:
-        Console(markup=False, emoji=False).print(task_table(scores))
+        plain_console().print(task_table(scores))
         for sentence in (_in_words(scores), _where(choice.run)):
             print(sentence)
     if failed:

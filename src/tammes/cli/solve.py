@@ -13,6 +13,7 @@ from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
 
+from tammes.cli.console import plain_console
 from tammes.cli.options.solve import ApproachName, Solve
 from tammes.cli.output import counted
 from tammes.cli.solver_choice import (
@@ -201,11 +202,11 @@ def _show(
     table.add_section()
     # Of graphs without a proof the ratio is to the best set found, which is this row's.
     table.add_row("exact", "1.000", f"{100 * (test - unproved) / test:.0f} % proved", _in_words(exact))
-    console = Console(markup=False)
+    console = plain_console()
     console.print(table)
     remark = _remark(exact if not unproved else None, rows, left_out)
     if remark:
-        console.print(remark, highlight=False)
+        console.print(remark)
 
 
 def _solve_one(choice: Solve, path: Path) -> None:
@@ -252,10 +253,10 @@ def _solve_one(choice: Solve, path: Path) -> None:
         more = f" and {len(nodes) - SHOWN} more" if len(nodes) > SHOWN else ""
         shown = " ".join(nodes[:SHOWN]) + more
         table.add_row(row["method"], f"{row['score']:g}", _in_words(row["seconds"]), shown)
-    console = Console(markup=False)
+    console = plain_console()
     console.print(table)
     if remark:
-        console.print(remark, highlight=False)
+        console.print(remark)
 
 
 def _places(members: torch.Tensor) -> list[int]:

@@ -3,10 +3,10 @@
 import json
 from dataclasses import asdict
 
-from rich.console import Console
 from rich.table import Table
 
 from tammes.checks import check_number
+from tammes.cli.console import plain_console
 from tammes.cli.negatives_table import NegativesTable
 from tammes.cli.options.labels import read_labels
 from tammes.cli.options.theory import Choice, TheoryNegatives, TheoryPacking, TheoryPositives
@@ -66,14 +66,14 @@ def _print_negatives(choice: TheoryNegatives) -> None:
     if choice.json:
         print(json.dumps(negatives.numbers))
         return
-    console = Console(highlight=False)
+    console = plain_console()
     console.print(negatives.table())
     for paragraph in negatives.paragraphs:
         console.print()
-        console.print(paragraph, markup=False)
+        console.print(paragraph)
     if choice.figure is not None:
         console.print()
-        console.print(f"The figure is in {choice.figure}", markup=False)
+        console.print(f"The figure is in {choice.figure}")
 
 
 def _print_positives(choice: TheoryPositives) -> None:
@@ -85,10 +85,10 @@ def _print_positives(choice: TheoryPositives) -> None:
     if choice.json:
         print(json.dumps(_numbers(complexity)))
         return
-    console = Console(highlight=False)
+    console = plain_console()
     console.print(_table(complexity))
     console.print()
-    console.print(_summary(complexity), markup=False)
+    console.print(_summary(complexity))
 
 
 def _numbers(complexity: SampleComplexity) -> dict[str, object]:

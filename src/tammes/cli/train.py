@@ -5,10 +5,9 @@ from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 
-from rich.console import Console
-
 from tammes.cli.advice import advice, positives_of_texts, print_advice
 from tammes.cli.conclusion import conclusion
+from tammes.cli.console import plain_console
 from tammes.cli.exhibit import check_rows
 from tammes.cli.floors import floors
 from tammes.cli.graph_data import NODES
@@ -107,20 +106,20 @@ def _report(
     measured = Measured() if measure is None else measure.of_features(encoded(run.model))
     trial = Trial(name=name, measured=(measured,), runs=(run,))
     baselines = () if measure is None else floors(data, [run], measure, machine.device)
-    console = Console(markup=False, emoji=False)
+    console = plain_console()
     if measure is not None:
         rows = [(str(folder.path), trial.scores, ())]
         console.print(
             score_table(data, "trained encoder", rows, test_rows=len(measure.test), baselines=baselines)
         )
-    console.print(conclusion(trial, baselines), highlight=False)
+    console.print(conclusion(trial, baselines))
     if (end := early_stop(run.config.training, run.metrics)) is not None:
-        console.print(end, highlight=False)
+        console.print(end)
     shown = write_report(folder.report, command, [trial], baselines, data, held_out, measure, said)
     if read_results(folder.path):  # a page that is written anew shows again what was evaluated before
         record(folder.path, ())
     if not said:
         print_advice(shown)
     if (names := left_out(data, held_out)) is not None:
-        console.print(names, highlight=False)
-    console.print(f"The run is in {folder.path}; open {folder.report}", highlight=False)
+        console.print(names)
+    console.print(f"The run is in {folder.path}; open {folder.report}")
