@@ -192,6 +192,7 @@ STUDIES = (
     ("papers.md", "| | MR | CR", "sentences-quick-thoughts"),
     ("spectral_experiments.md", "| | low | high", "spectral-filters"),
     ("spectral_experiments.md", "| | triangle", "spectral-substructures"),
+    ("negatives_vision.md", "| | B | untrained", "negatives-vision"),
     ("spectral_experiments.md", "| | connected", "spectral-properties"),
     ("spectral_texture.md", "| method | PSNR", "spectral-texture"),
     ("volumes.md", "| | share, R^2", "features-volumes"),
@@ -222,6 +223,8 @@ def intervals_of(folder: Path) -> Iterator[tuple[float, float, float]]:
         rows = list(csv.DictReader(file))
     columns = list(rows[0])
     settings, measured = columns[: columns.index("seed")], columns[columns.index("seed") + 1 :]
+    if len({tuple(row[name] for name in (*settings, "seed")) for row in rows}) < len(rows):
+        settings.append("epochs")  # 0 for the untrained network
     settings = [name for name in settings if any(row[name] != row["seed"] for row in rows)]
     for column in measured:
         arms: dict[tuple[str, ...], dict[str, list[float]]] = {}
