@@ -164,7 +164,7 @@ def test_what_does_not_fit_is_said_in_a_line(root: Path, capsys: pytest.CaptureF
     assert "is a model of images" in fails(capsys, f"{train} {root / 'vit'} --data {texts}")
     assert "is a model of texts" in fails(capsys, f"{train} {root / 'bert'} --data {pictures}")
     words = f"{train} {root / 'bert'} --data {texts} --encoder.max-length"
-    assert "got --encoder.max-length=99" in fails(capsys, f"{words} 99")
+    assert "got --encoder.max-length 99" in fails(capsys, f"{words} 99")
     message = fails(capsys, f"{train} {root / 'vit'} --data {pictures} --encoder.pooling last")
     assert "choose the pooling mean or cls" in message
     assert "is for images, but" in fails(capsys, f"{train} {root / 'bert'} --data {texts} --size 8")

@@ -29,12 +29,18 @@ def test_what_an_image_becomes_depends_on_it_alone() -> None:
     assert not list(encoder.buffers())
 
 
-def test_channels_are_last_in_memory_whatever_the_images_have() -> None:
-    encoder = ConvNetConfig(width=8).build(channels=3, size=32)
-    images = torch.rand(2, 3, 32, 32)
-    last = images.contiguous(memory_format=torch.channels_last)
-    assert encoder.layers(last).is_contiguous(memory_format=torch.channels_last)
-    assert torch.equal(encoder(images), encoder(last))
+@pytest.mark.parametrize("channels", [1, 3])
+def test_channels_are_last_in_memory_whatever_the_images_have(channels: int) -> None:
+    encoder, maps = ConvNetConfig(width=8).build(channels=channels, size=32), []
+    encoder.layers.register_forward_hook(lambda module, given, found: maps.append(found))
+    images = torch.rand(2, channels, 32, 32)
+    features = encoder(images)
+    assert torch.equal(features, encoder(images.contiguous(memory_format=torch.channels_last)))
+    assert all(each.is_contiguous(memory_format=torch.channels_last) for each in maps)
+    features.sum().backward()
+    weights = torch.nn.utils.parameters_to_vector(encoder.parameters())
+    gradients = torch.nn.utils.parameters_to_vector(each.grad for each in encoder.parameters())
+    assert weights.shape == gradients.shape
 
 
 def test_gradients_reach_every_weight() -> None:

@@ -27,13 +27,13 @@ def test_it_has_nine_convolutions_of_which_three_pairs_are_skipped_at_first() ->
     assert torch.allclose(encoder(images), without_blocks(images).mean(dim=(2, 3)), atol=1e-6)
 
 
-def test_channels_are_last_in_memory_whatever_the_images_have() -> None:
-    encoder = ResNet9Config(width=8).build(channels=3, size=32)
-    last = encoder.layers(torch.rand(2, 3, 32, 32).contiguous(memory_format=torch.channels_last))
-    assert last.is_contiguous(memory_format=torch.channels_last)
-    images = torch.rand(2, 3, 32, 32)
-    encoder.eval()
+@pytest.mark.parametrize("channels", [1, 3])
+def test_channels_are_last_in_memory_whatever_the_images_have(channels: int) -> None:
+    encoder, maps = ResNet9Config(width=8).build(channels=channels, size=32).eval(), []
+    encoder.layers.register_forward_hook(lambda module, given, found: maps.append(found))
+    images = torch.rand(2, channels, 32, 32)
     assert torch.equal(encoder(images), encoder(images.contiguous(memory_format=torch.channels_last)))
+    assert all(each.is_contiguous(memory_format=torch.channels_last) for each in maps)
 
 
 def test_gradients_reach_every_weight_after_the_first_step() -> None:

@@ -1,7 +1,7 @@
 """The base class of all encoders: a module from images, sentences or graphs to feature vectors."""
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from tammes.checks import check_integer
 
@@ -24,15 +24,13 @@ class Encoder(nn.Module):
     features: int
 
 
-def put_channels_last(network: nn.Module) -> None:
-    """Lay out the weights of convolutions with channels last, so that their maps are laid out so, too.
+def with_channels_last(images: Tensor) -> Tensor:
+    """Return images in new memory with channels last, in which convolutions keep their maps.
 
-    Weights of one channel stay: both layouts are the same memory there, but their gradients would have
-    strides of the other, of which DDP warns.
+    Those of one channel too, of which `contiguous` takes both layouts for one. The weights keep torch's usual
+    layout, as `parameters_to_vector` and DDP expect.
     """
-    for module in network.modules():
-        if isinstance(module, nn.Conv2d) and module.in_channels > 1:
-            module.to(memory_format=torch.channels_last)  # type: ignore[call-overload]  # missing in torch 2.13
+    return images.clone(memory_format=torch.channels_last)
 
 
 def check_images(channels: int, size: int, smallest: int) -> None:

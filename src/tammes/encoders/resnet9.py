@@ -2,12 +2,11 @@
 
 from dataclasses import dataclass
 
-import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
 from tammes.checks import check_integer, check_multiple
-from tammes.encoders.encoder import Encoder, check_images, put_channels_last
+from tammes.encoders.encoder import Encoder, check_images, with_channels_last
 from tammes.encoders.resnet import basic_block, initialize, layer
 
 # The stem shrinks an image to at most this size, so that larger images cost little more.
@@ -54,12 +53,11 @@ class ResNet9(Encoder):
         for module in self.modules():
             if isinstance(module, nn.BatchNorm2d):
                 module.momentum = MOMENTUM
-        put_channels_last(self)
 
     def forward(self, images: Float[Tensor, "batch channels size size"]) -> Float[Tensor, "batch features"]:
         """Return the features of images."""
         # (batch, features, height, width) -> (batch, features)
-        return self.layers(images.contiguous(memory_format=torch.channels_last)).mean(dim=(2, 3))
+        return self.layers(with_channels_last(images)).mean(dim=(2, 3))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -118,8 +118,8 @@ def test_help_lists_parts_and_explains_those_that_are_named(capsys: pytest.Captu
 
 
 def kinds(annotation: object) -> Iterator[type]:
-    """The dataclasses that an annotation stands for."""
-    yield from concrete_classes(annotation)
+    """The dataclasses of this package that an annotation stands for; others may derive from str."""
+    yield from (kind for kind in concrete_classes(annotation) if kind.__module__.startswith("tammes."))
     for inner in typing.get_args(annotation):
         yield from kinds(inner)
 
