@@ -30,9 +30,10 @@ def test_it_has_nine_convolutions_of_which_three_pairs_are_skipped_at_first() ->
 @pytest.mark.parametrize("channels", [1, 3])
 def test_channels_are_last_in_memory_whatever_the_images_have(channels: int) -> None:
     encoder, maps = ResNet9Config(width=8).build(channels=channels, size=32).eval(), []
-    encoder.layers.register_forward_hook(lambda module, given, found: maps.append(found))
+    encoder.layers[-1].register_forward_hook(lambda module, given, found: maps.append(found))
     images = torch.rand(2, channels, 32, 32)
     assert torch.equal(encoder(images), encoder(images.contiguous(memory_format=torch.channels_last)))
+    assert len(maps) == 2
     assert all(each.is_contiguous(memory_format=torch.channels_last) for each in maps)
 
 

@@ -6,7 +6,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from tammes.checks import check_integer, check_multiple
-from tammes.encoders.encoder import Encoder, check_images, with_channels_last
+from tammes.encoders.encoder import Encoder, check_images, maps_of
 
 # The first convolution shrinks an image to at most this size, so that larger images cost little more.
 LARGEST_MAP = 16
@@ -61,7 +61,7 @@ class ConvNet(Encoder):
     def forward(self, images: Float[Tensor, "batch channels size size"]) -> Float[Tensor, "batch features"]:
         """Return the features of images."""
         # (batch, features, height, width) -> (batch, features)
-        return self.layers(with_channels_last(images)).mean(dim=(2, 3))
+        return maps_of(self.layers, images).mean(dim=(2, 3))
 
 
 @dataclass(frozen=True, kw_only=True)

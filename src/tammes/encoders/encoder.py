@@ -1,5 +1,7 @@
 """The base class of all encoders: a module from images, sentences or graphs to feature vectors."""
 
+from typing import cast
+
 import torch
 from torch import Tensor, nn
 
@@ -24,13 +26,22 @@ class Encoder(nn.Module):
     features: int
 
 
-def with_channels_last(images: Tensor) -> Tensor:
-    """Return images in new memory with channels last, in which convolutions keep their maps.
+def maps_of(layers: nn.Sequential, images: Tensor) -> Tensor:
+    """Return what layers of which the first is a convolution make of images, with channels last in memory.
 
-    Those of one channel too, of which `contiguous` takes both layouts for one. The weights keep torch's usual
+    Images of one channel have no such layout, so their first maps get it. The weights keep torch's usual
     layout, as `parameters_to_vector` and DDP expect.
+
+    Args:
+        layers: a convolution, then layers that keep the layout of their input.
+        images: (batch, channels, height, width).
     """
-    return images.clone(memory_format=torch.channels_last)
+    first, *others = layers
+    maps = first(images.contiguous(memory_format=torch.channels_last))
+    maps = maps.contiguous(memory_format=torch.channels_last)
+    for layer in others:
+        maps = layer(maps)
+    return cast(Tensor, maps)
 
 
 def check_images(channels: int, size: int, smallest: int) -> None:
