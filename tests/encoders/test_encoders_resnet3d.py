@@ -47,3 +47,14 @@ def test_settings_out_of_range_are_refused() -> None:
         ResNet3DConfig(width=12)
     with pytest.raises(ValueError, match="at least 8 voxels along each axis, got 7x8x8"):
         ResNet3DConfig().build(size=(7, 8, 8))
+
+
+def test_maps_have_channels_last_and_weights_the_usual_layout() -> None:
+    encoder, maps = ResNet3DConfig(width=8).build(size=(16, 16, 16)), []
+    encoder.layers[-1].register_forward_hook(lambda module, given, found: maps.append(found))
+    encoder(torch.rand(2, 1, 16, 16, 16)).sum().backward()
+    assert maps[0].is_contiguous(memory_format=torch.channels_last_3d)
+    for weight in encoder.parameters():
+        assert weight.grad is not None
+        assert weight.is_contiguous()
+        assert weight.grad.stride() == weight.stride(), "else DDP warns"

@@ -15,5 +15,4 @@ def main(choice: Report) -> None:
     histories = read_histories(choice.runs)
     words = (*map(str, choice.runs), "--out", str(choice.out))
     write_runs(choice.out, histories, shlex.join(["tammes", "report", *words]))
-    console = plain_console()
-    console.print(f"{counted(len(histories), 'run')}; open {choice.out}")
+    plain_console().print(f"{counted(len(histories), 'run')}; open {choice.out}")

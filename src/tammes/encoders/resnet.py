@@ -2,11 +2,10 @@
 
 from dataclasses import dataclass
 
-import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from tammes.encoders.encoder import Encoder, check_images
+from tammes.encoders.encoder import Encoder, check_images, maps_of
 
 BLOCKS = {18: (2, 2, 2, 2), 34: (3, 4, 6, 3), 50: (3, 4, 6, 3)}
 WIDTHS = (64, 128, 256, 512)
@@ -122,8 +121,7 @@ class ResNet(Encoder):
     def forward(self, images: Float[Tensor, "batch channels size size"]) -> Float[Tensor, "batch features"]:
         """Return the features of images."""
         # (batch, features, height, width) -> (batch, features)
-        images = images.contiguous(memory_format=torch.channels_last)
-        return self.blocks(self.stem(images)).mean(dim=(2, 3))
+        return self.blocks(maps_of(self.stem, images)).mean(dim=(2, 3))
 
 
 @dataclass(frozen=True, kw_only=True)

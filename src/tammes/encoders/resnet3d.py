@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
 from tammes.checks import check_integer, check_multiple
-from tammes.encoders.encoder import Encoder
+from tammes.encoders.encoder import Encoder, maps_of
 
 # The stem shrinks a volume to at most this size along each axis.
 LARGEST_MAP = 16
@@ -49,7 +48,8 @@ class ResNet3D(Encoder):
     axes cost little more.
 
     Normalization is by groups of channels of one volume, not by the batch: batches of volumes are small, and
-    the features of a volume depend on it alone.
+    the features of a volume depend on it alone. Memory is laid out with channels last, in which a CPU is
+    quicker (`benchmarks/volumes.py`).
 
     The arguments are those of `ResNet3DConfig`, and `size` of the volumes.
 
@@ -57,6 +57,7 @@ class ResNet3D(Encoder):
     of Wu and He, 2018.
 
     Example:
+        >>> import torch
         >>> encoder = ResNet3D(size=(16, 24, 24), width=8)
         >>> encoder(torch.rand(2, 1, 16, 24, 24)).shape
         torch.Size([2, 32])
@@ -77,13 +78,11 @@ class ResNet3D(Encoder):
         for module in self.modules():
             if isinstance(module, nn.Conv3d):
                 nn.init.kaiming_normal_(module.weight, mode="fan_out", nonlinearity="relu")
-        # A CPU takes three quarters of the time with channels last (`benchmarks/volumes.py`).
-        self.to(memory_format=torch.channels_last_3d)  # type: ignore[call-overload]  # missing in torch 2.13
 
     def forward(self, volumes: Float[Tensor, "batch 1 d h w"]) -> Float[Tensor, "batch features"]:
         """Return the features of volumes."""
         # (batch, features, d, h, w) -> (batch, features)
-        return self.layers(volumes.contiguous(memory_format=torch.channels_last_3d)).mean(dim=(2, 3, 4))
+        return maps_of(self.layers, volumes).mean(dim=(2, 3, 4))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -42,7 +42,8 @@ def source_of(
             "OwnGraph() compares the nodes and graphs of one process, got several: start one, or choose "
             "positives=SameInstance() with an augmentation"
         )
-    gather = None if single else Gather()
+    # Rows of one class may be on several processes.
+    gather = None if single else Gather(shared_ids=compares_classes(config))
     if isinstance(config.negatives, KeysConfig):
         generator = torch.Generator().manual_seed(derive(config.seed, Purpose.ADVERSARIES))
         return config.negatives.source(dim, gather=gather, generator=generator)
@@ -52,8 +53,6 @@ def source_of(
         # Rows of one anchor may be on several processes.
         shared = None if single else Gather(shared_ids=True)
         return TwoTowers(symmetric=given.symmetric, same_tower=given.same_tower, gather=shared)
-    if not single and compares_classes(config):
-        return Gather(shared_ids=True)  # rows of one class may be on several processes
     return gather or InBatch()
 
 
