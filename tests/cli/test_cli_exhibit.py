@@ -2,23 +2,34 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import torch
+from torch.nn import functional
 
 import tammes
+from tammes import recipes
 from tammes.cli.exhibit import LARGEST_SAMPLE, Compared, choose_sample, embedded_views, pairs_of
 from tammes.cli.main import main
 from tammes.cli.scores import shuffled_rows
-from tammes.data import Texts
+from tammes.data import Texts, triples
 from tammes.encoders import ConvNetConfig, GRUConfig, TwoTowersConfig
-from tammes.positives import Adjacent, Handwriting, SameInstance
+from tammes.positives import Adjacent, GivenPairs, Handwriting, SameInstance
 from tammes.selection import Subset
+from tammes.sources import NodesToGraphs
 from tammes.training import Machine, TrainingConfig, embed, train
 from tammes.training.quick_thoughts import quick_thoughts
-from tiny import random_images, random_texts, write_images, write_texts
+from tiny import (
+    make_graph_config,
+    random_graph_set,
+    random_images,
+    random_texts,
+    write_images,
+    write_texts,
+)
 
 TOWERS = "encoder:two-towers --encoder.tower.width 4 --encoder.tower.embedding 4"
 CONFIG = TrainingConfig(
@@ -95,16 +106,78 @@ def test_the_weights_are_those_of_the_training(window: int, towers: bool) -> Non
     exhibit = choose_sample(texts, None, config)
     embeddings = embed(run.model, exhibit.data)[1]
     found = Compared.of(run.model, embeddings, config.objective, exhibit, config, step=1)
-    assert found.contexts is not None
+    assert found.candidates is not None
+    contexts = torch.from_numpy(found.candidates.embeddings)
     dim = embeddings.shape[1] // (2 if towers else 1)
-    assert found.embeddings.shape[1] == found.view_a.shape[1] == found.contexts.shape[1] == dim
+    assert found.embeddings.shape[1] == found.view_a.shape[1] == contexts.shape[1] == dim
     assert isinstance(exhibit.data, Texts)
     order = config.positives.reading_order(exhibit.data.documents, exhibit.data.positions)
     near = (order[: len(exhibit.pairs), None] - order[None, :12]).abs() <= window
     # Hard negatives of the plain formula: no weight on the sentence itself and those of its window.
-    logits = (found.view_a @ found.contexts.T).masked_fill(near, -torch.inf)
+    logits = (found.view_a @ contexts.T).masked_fill(near, -torch.inf)
     torch.testing.assert_close(found.weights, logits.softmax(dim=1))
-    torch.testing.assert_close(found.view_b, found.contexts[exhibit.pairs[:, 1]])
+    torch.testing.assert_close(found.view_b, contexts[exhibit.pairs[:, 1]])
+
+
+@pytest.mark.parametrize("same_tower", [True, False])
+@pytest.mark.parametrize("towers", [True, False])
+@pytest.mark.parametrize("has_negatives", [True, False])
+def test_given_pairs_are_compared_with_what_training_compares_them(
+    has_negatives: bool, towers: bool, same_tower: bool, tmp_path: Path
+) -> None:
+    words = [
+        [f"{name}{row} of {row % 5}" for row in range(20)] for name in ("anchor", "positive", "negative")
+    ]
+    table = tmp_path / "rows.jsonl"
+    rows = zip(*words, strict=True)
+    table.write_text("".join(f"{json.dumps(dict(zip('apn', row, strict=True)))}\n" for row in rows))
+    given = {"negative_column": "n"} if has_negatives else {}
+    texts = triples(table, anchor_column="a", positive_column="p", **given)
+    encoder = CONFIG.encoder if towers else GRUConfig(width=4, embedding=4)
+    config = replace(
+        CONFIG,
+        objective=recipes.hcl(temperature=0.5, beta=1.0, class_prior=0.0),
+        encoder=encoder,
+        positives=GivenPairs(same_tower=same_tower),
+        batch_size=8,
+    )
+    run = train(config, texts, machine=Machine(accelerator="cpu"))
+    exhibit = choose_sample(texts, None, config)
+    assert exhibit.sample.labels is None
+    embeddings = embed(run.model, exhibit.data)[1]
+    found = Compared.of(run.model, embeddings, config.objective, exhibit, config, step=1)
+    assert found.candidates is not None
+    columns = found.candidates.rows
+    names = [exhibit.data.names[row].partition(":")[2] for row in columns.tolist()]
+    kinds = ["p", *(["n"] if has_negatives else []), *(["a"] if same_tower else [])]
+    assert names == [kind for kind in kinds for _ in range(8)]
+    assert found.candidates.negatives == 8 * len(kinds) - 1 - same_tower
+
+    # Hard negatives of the plain formula, over all candidates but the positive and the anchor itself.
+    unit = functional.normalize(embeddings.view(len(embeddings), 2 if towers else 1, -1), dim=2)
+    f, g = unit[:, 0], unit[:, -1]
+    others = torch.stack([(f if kind == "a" else g)[row] for kind, row in zip(names, columns, strict=True)])
+    anchors = exhibit.pairs[:, 0]
+    are_negatives = torch.from_numpy(columns) != exhibit.pairs[:, 1:]
+    are_negatives &= torch.from_numpy(columns) != anchors[:, None]
+    logits = (f[anchors] @ others.T / 0.5).masked_fill(~are_negatives, -torch.inf)
+    torch.testing.assert_close(found.weights, logits.softmax(dim=1))
+
+
+def test_the_first_nodes_of_graphs_are_compared_with_the_graphs() -> None:
+    graphs = random_graph_set(12)
+    config = replace(make_graph_config(), batch_size=8, epochs=1)
+    run = train(config, graphs, machine=Machine(accelerator="cpu"))
+    exhibit = choose_sample(graphs, None, config)
+    assert exhibit.sample.two_of_a_pair == "the first node of a graph and this graph"
+    embeddings = embed(run.model, exhibit.data)[1]
+    found = Compared.of(run.model, embeddings, config.objective, exhibit, config, step=1)
+    assert found.candidates is not None
+    assert found.candidates.rows.tolist() == list(range(8))
+    assert found.candidates.negatives == 7
+    weights = config.objective.weights(NodesToGraphs()(found.view_a, found.view_b, owner=torch.arange(8)))
+    torch.testing.assert_close(found.weights, weights)
+    assert bool((found.weights.diagonal() == 0).all())
 
 
 def test_a_subset_is_no_larger_than_the_negatives() -> None:

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from conftest import PAIRS
-from tammes.report import Comparison, Outcome, Scores
+from tammes.report import Comparison, Outcome, Pictures, Scores
+from tammes.report.comparison import Candidates
 from tammes.report.reasons import NegativeWeights, Reasons, reasons
 
 COLORS = ("red", "blue")
@@ -39,22 +40,46 @@ def spread_over(outcome: Outcome, columns: list[int]) -> Outcome:
     return replace(outcome, weights=weights)
 
 
-def test_weights_are_measured_as_they_are_defined(make_outcome: Callable[..., Outcome]) -> None:
+def test_weights_are_measured_as_they_are_defined(
+    sample: Pictures, make_outcome: Callable[..., Outcome]
+) -> None:
     outcome, labels = make_outcome(hard=3.0), np.arange(48) % 3
-    measured = NegativeWeights.of(outcome, labels)
+    measured = NegativeWeights.of(outcome, sample, labels)
     twice = np.tile(labels[:PAIRS], 2)
     same = twice[:, None] == twice
     assert measured.own_class == pytest.approx((outcome.weights * same).sum(axis=1).mean())
     assert measured.uniform == pytest.approx(3 / 11)
     assert measured.hardest == np.mean(twice[outcome.weights.argmax(axis=1)] == twice)
     assert measured.own_class > measured.uniform
-    uniform = NegativeWeights.of(make_outcome(), labels)
+    uniform = NegativeWeights.of(make_outcome(), sample, labels)
     assert uniform.own_class == pytest.approx(uniform.uniform)
     assert uniform.effective == pytest.approx(22)
     # Of equal weights the most similar counts, which is of the anchor's class more often than a random one.
     assert uniform.hardest > uniform.uniform
     assert not measured.is_like(uniform)
     assert measured.is_like(measured)
+
+
+def test_candidates_of_other_rows_have_the_labels_of_these(
+    sample: Pictures, make_outcome: Callable[..., Outcome]
+) -> None:
+    usual, labels = make_outcome(), np.arange(48) % 3
+    rows = np.array([20, 21, 22, 3])  # classes 2, 0, 1, 0
+    candidates = Candidates(embeddings=np.eye(5)[:4], rows=rows, negatives=3)
+    weights = np.tile([0.7, 0.2, 0.1, 0.0], (PAIRS, 1))
+    view_a = np.tile([0.0, 0.0, 1.0, 0.0, 0.0], (PAIRS, 1))
+    outcome = replace(usual, view_a=view_a, candidates=candidates, weights=weights)
+    measured = NegativeWeights.of(outcome, sample, labels)
+    assert measured.own_class == pytest.approx(np.mean([0.2, 0.1, 0.7]))  # of anchors of classes 0, 1, 2
+    assert measured.hardest == pytest.approx(1 / 3)  # the heaviest is of class 2
+    assert measured.effective == pytest.approx(1 / 0.54)
+    assert measured.similarity == pytest.approx(0.1)
+    assert (outcome.batch, outcome.most_negatives) == (PAIRS, 3)
+    beyond = replace(outcome, candidates=replace(candidates, rows=rows + 26))
+    with pytest.raises(ValueError, match=r"candidates\.rows must be from 0 to 47, got 29 to 48"):
+        Comparison(
+            data="pets", settings={}, command="tammes", test_size=400, sample=sample, outcomes=(beyond,)
+        )
 
 
 def test_who_lost_by_false_negatives_is_told_so(

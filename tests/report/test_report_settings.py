@@ -14,7 +14,16 @@ from tammes.encoders import (
     ProjectionHeadConfig,
     TimmConfig,
 )
-from tammes.positives import Active, Handwriting, Identity, Photographs, Quantile, SameClass, Targeted
+from tammes.positives import (
+    Active,
+    GivenPairs,
+    Handwriting,
+    Identity,
+    Photographs,
+    Quantile,
+    SameClass,
+    Targeted,
+)
 from tammes.report.settings import data_settings, differing_settings, in_words, training_settings
 from tammes.training import (
     Adam,
@@ -109,6 +118,7 @@ def test_data_are_counted():
     texts = TextsSummary(source="a", count=5000, documents=12, vocabulary=900, digest="x")
     assert data_settings(texts) == {"sentences": "5,000 of 12 documents, 900 words"}
     assert data_settings(replace(texts, documents=0)) == {"sentences": "5,000, 900 words"}
+    assert data_settings(texts, GivenPairs()) == {"sentences": "5,000 of 12 anchors, 900 words"}
 
 
 def test_one_feature_is_singular():

@@ -12,11 +12,13 @@ from torch.nn.functional import pad
 from tammes.cli.scores import shuffled_rows
 from tammes.data import GraphSet, Images, NodeSet, Texts, Volumes
 from tammes.objective import Objective
-from tammes.positives import Adjacent
+from tammes.pairs import Pairs
+from tammes.positives import Adjacent, GivenPairs, OwnGraph
 from tammes.report import Degrees, GraphSizes, Pictures, Sample, Sentences
+from tammes.report.comparison import Candidates
 from tammes.report.sample import FEWEST
 from tammes.selection import OtherLabels, Subset
-from tammes.sources import ContextWindow
+from tammes.sources import ContextWindow, NodesToGraphs, TwoTowers
 from tammes.training import Data, Model, TrainingConfig
 from tammes.training.embedding import embed_pairs
 from tammes.training.examples import Examples, readable
@@ -40,24 +42,31 @@ class Exhibit:
         is_held_out: whether the rows were held out of training.
         batch: number of rows, the first ones, that are one batch of contiguous sentences, each compared with
             all others; None where the pairs alone make the batch.
+        negatives: int64 (b,), row of the negative that is given with each pair; None where none are.
+        has_classes: whether the labels are classes, and not documents in reading order or rows of a table.
+        pair: words for a pair of a node and its graph; None for other pairs.
     """
 
     data: Data
     pairs: Tensor
     is_held_out: bool
     batch: int | None = None
+    negatives: Tensor | None = None
+    has_classes: bool = True
+    pair: str | None = None
 
     @property
     def sample(self) -> Sample:
-        """The rows as the sample of a report; sentences of one document are no false negatives."""
+        """The rows as the sample of a report."""
         data = self.data
         first, second = self.pairs.T
-        labels = data.labels if self.batch is None else None
+        labels = data.labels if self.has_classes else None
         shared: dict[str, Any] = {
             "labels": None if labels is None else labels.numpy(),
             "classes": data.classes,
             "names": data.names,
             "partners": None if torch.equal(first, second) else second.numpy(),
+            "pair": self.pair,
         }
         if isinstance(data, Texts):
             return Sentences(sentences=data.sentences, **shared)
@@ -97,6 +106,9 @@ def choose_sample(train: Data, held_out: Data | None, config: TrainingConfig) ->
             data, pairs, batch = held_out, held_out_pairs, held_out_batch
     # The rows of the pairs come first, then those of the batch, then others up to the largest sample.
     first = pairs.T.flatten() if batch is None else torch.cat([pairs[:, 0], batch])
+    negatives = _given_negatives(data, config, pairs[:, 0])
+    if negatives is not None:
+        first = torch.cat([first, negatives])
     rows = dict.fromkeys([*first.tolist(), *shuffled_rows(data, LARGEST_SAMPLE)])
     chosen = list(rows)[:LARGEST_SAMPLE]
     places = {row: place for place, row in enumerate(chosen)}
@@ -106,6 +118,9 @@ def choose_sample(train: Data, held_out: Data | None, config: TrainingConfig) ->
         pairs=placed,
         is_held_out=data is held_out,
         batch=None if batch is None else len(batch),
+        negatives=None if negatives is None else torch.tensor([places[row] for row in negatives.tolist()]),
+        has_classes=not isinstance(config.positives, Adjacent | GivenPairs),
+        pair="the first node of a graph and this graph" if isinstance(config.positives, OwnGraph) else None,
     )
 
 
@@ -128,6 +143,14 @@ def pairs_of(data: Data, config: TrainingConfig, most: int) -> Tensor:
         return Pairing.of(data, config.positives, seed=config.seed).epoch(0)[:most]
     except ValueError:
         return torch.zeros(0, 2, dtype=torch.int64)
+
+
+def _given_negatives(data: Data, config: TrainingConfig, anchors: Tensor) -> Tensor | None:
+    """Return int64 (b,), the row of the negative that the data give for each anchor; None without any."""
+    if not isinstance(config.positives, GivenPairs):
+        return None
+    rows = Pairing.of(data, config.positives, seed=config.seed).negatives
+    return None if rows is None else rows[anchors]
 
 
 def _paired_rows(data: Data, config: TrainingConfig, wanted: int) -> tuple[Tensor, None]:
@@ -177,15 +200,14 @@ class Compared:
         embeddings: (n, dim) embeddings of all rows of the exhibit.
         view_a: (b, dim) embeddings of the first of each pair.
         view_b: (b, dim) embeddings of the second.
-        contexts: (c, dim) embeddings of the candidates, which are the first c rows of the exhibit; None where
-            the views are the candidates.
-        weights: weights of the negatives: (2b, 2b), or (b, c) with contexts.
+        candidates: what the first views are compared with, where this is not all views; or None.
+        weights: weights of the negatives: (2b, 2b), or (b, c) of the first views against c candidates.
     """
 
     embeddings: Tensor
     view_a: Tensor
     view_b: Tensor
-    contexts: Tensor | None = None
+    candidates: Candidates | None = None
     weights: Tensor
 
     @staticmethod
@@ -208,37 +230,82 @@ class Compared:
             config: settings of the training.
             step: number of steps of the training, which seeds the views.
         """
-        data, pairs = exhibit.data, exhibit.pairs
+        data, rows = exhibit.data, exhibit.pairs
         seeds = derive(config.seed, Purpose.FIRST_VIEW, step), derive(config.seed, Purpose.SECOND_VIEW, step)
-        view_a, view_b = embedded_views(model, data, pairs, config, seeds=seeds)
+        view_a, view_b = embedded_views(model, data, rows, config, seeds=seeds)
+        shown, others = both_sides(config, embeddings, embeddings)
         generator = torch.Generator().manual_seed(derive(config.seed, Purpose.OBJECTIVE))
-        if exhibit.batch is None:
-            labels = None if data.labels is None else data.labels[pairs[:, 0]]
+        labels = None if data.labels is None else data.labels[rows[:, 0]]
+        if isinstance(config.positives, Adjacent):
+            labels = None if data.labels is None else data.labels[: exhibit.batch]
+            one_way = _sentences_and_contexts(model, embeddings, exhibit, config, labels)
+        elif isinstance(config.positives, GivenPairs):
+            one_way = _anchors_and_given(view_a, view_b, others, exhibit, config.positives, labels)
+        elif isinstance(config.positives, OwnGraph):
+            # The anchor of each graph is its first node.
+            pairs = NodesToGraphs()(view_a, view_b, owner=torch.arange(len(rows)), labels=labels)
+            one_way = pairs, view_b, torch.arange(len(rows))
+        else:
             ids = labels if compares_classes(config) else None
             together = 2 if ids is None else 2 * int(ids.unique(return_counts=True)[1].max())
-            fitting = _fitting(objective, 2 * len(pairs), together, labels)
+            fitting = _fitting(objective, 2 * len(rows), together, labels)
             with torch.no_grad():
                 weights = fitting.weights(view_a, view_b, ids=ids, labels=labels, generator=generator)
-            embeddings, _ = both_sides(config, embeddings, embeddings)
-            return Compared(embeddings=embeddings, view_a=view_a, view_b=view_b, weights=weights)
-        assert isinstance(config.positives, Adjacent)
-        window = config.positives.window
-        sides = sentences_and_contexts(config, embeddings)
-        labels = None if data.labels is None else data.labels[: exhibit.batch]
-        adjacent = ContextWindow(window=window)(
-            *(side[: exhibit.batch] for side in sides),
-            ids=Examples.of(data, model.assets).reading_order(window)[: exhibit.batch],
-            labels=labels,
-        )
-        most = 1 + int(adjacent.positives().count.max())
-        weights = _fitting(objective, exhibit.batch, most, labels).weights(adjacent, generator=generator)
+            return Compared(embeddings=shown, view_a=view_a, view_b=view_b, weights=weights)
+        pairs, candidates, columns = one_way
+        positives = pairs.positives().count + (pairs.candidates is None or pairs.own is not None)
+        fitting = _fitting(objective, len(columns), int(positives.max()), labels)
+        weights = fitting.weights(pairs, generator=generator)[: len(rows)]
         return Compared(
-            embeddings=sides[0],
+            embeddings=shown,
             view_a=view_a,
             view_b=view_b,
-            contexts=sides[-1][: exhibit.batch],
-            weights=weights[: len(pairs)],  # sentences without a positive come last, with zeros
+            candidates=Candidates(
+                embeddings=candidates.numpy(),
+                rows=columns.numpy(),
+                negatives=len(columns) - int(positives.min()),
+            ),
+            weights=weights,
         )
+
+
+OneWay = tuple[Pairs, Tensor, Tensor]
+"""Pairs of a batch; its candidates (c, dim); and the row of the exhibit (c,) that each is of."""
+
+
+def _sentences_and_contexts(
+    model: Model, embeddings: Tensor, exhibit: Exhibit, config: TrainingConfig, labels: Tensor | None
+) -> OneWay:
+    """Return sentences against the contexts of the batch; those without a positive come last."""
+    assert isinstance(config.positives, Adjacent)
+    window = config.positives.window
+    sides = [side[: exhibit.batch] for side in sentences_and_contexts(config, embeddings)]
+    order = Examples.of(exhibit.data, model.assets).reading_order(window)[: exhibit.batch]
+    pairs = ContextWindow(window=window)(*sides, ids=order, labels=labels)
+    return pairs, sides[-1], torch.arange(len(order))
+
+
+def _anchors_and_given(
+    anchors: Tensor,
+    positives: Tensor,
+    others: Tensor,
+    exhibit: Exhibit,
+    given: GivenPairs,
+    labels: Tensor | None,
+) -> OneWay:
+    """Return anchors against the positives of the batch, its given negatives and, perhaps, the anchors."""
+    first, second = exhibit.pairs.T
+    rows = [second]
+    negatives = None
+    if exhibit.negatives is not None:
+        negatives = others[exhibit.negatives][:, None]
+        rows.append(exhibit.negatives)
+    if given.same_tower:
+        rows.append(first)
+    source = TwoTowers(same_tower=given.same_tower)
+    pairs = source(anchors, positives, negatives, ids=labels, labels=labels)
+    assert pairs.candidates is not None
+    return pairs, pairs.candidates, torch.cat(rows)
 
 
 def _fitting(objective: Objective, candidates: int, together: int, labels: Tensor | None) -> Objective:

@@ -98,7 +98,7 @@ def report_settings(config: RunConfig, exhibit: Exhibit, measure: Measure | None
         exhibit: rows that the figures show.
         measure: measurements of the trials; None if nothing was measured.
     """
-    settings = {**data_settings(config.data), **training_settings(config.training)}
+    settings = {**data_settings(config.data, config.training.positives), **training_settings(config.training)}
     if measure is not None and measure.extent is not None:
         settings["measured"] = measure.extent
     if measure is not None and measure.knn is not None:
@@ -159,7 +159,7 @@ def report_outcome(trial: Trial, exhibit: Exhibit, measure: Measure | None) -> O
         embeddings=compared.embeddings.numpy(),
         view_a=compared.view_a.numpy(),
         view_b=compared.view_b.numpy(),
-        contexts=None if compared.contexts is None else compared.contexts.numpy(),
+        candidates=compared.candidates,
         weights=compared.weights.numpy(),
         reconstructions=run.reconstructions,
         attention=attention_of(run.model, exhibit.data),

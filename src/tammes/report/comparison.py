@@ -5,12 +5,49 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from tammes.checks import check_integer, check_number, check_shape
+from tammes.checks import check_indices, check_integer, check_number, check_shape
 from tammes.report.curve import Curve
 from tammes.report.sample import Sample
 from tammes.report.scores import Floats, Floor, Integers, Scores, check_finite
 from tammes.training.pictures import Reconstructions
 from tammes.training.rotations import Rotations
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Candidates:
+    """What the first views of a batch are compared with, where this is not all views.
+
+    Sentences are compared with contexts, the anchors of given pairs with positives and negatives, and nodes
+    with graphs.
+
+    Args:
+        embeddings: (c, dim) embeddings of the candidates.
+        rows: (c,) row of the sample that each is of.
+        negatives: largest number of them that are negatives of one anchor.
+
+    Raises:
+        ValueError: If shapes do not match, an embedding has length zero or is not finite, or there are no
+            negatives.
+
+    Example:
+        >>> Candidates(embeddings=np.eye(4), rows=np.arange(4), negatives=3).are_batch
+        True
+    """
+
+    embeddings: Floats = field(repr=False)
+    rows: Integers = field(repr=False)
+    negatives: int
+
+    def __post_init__(self) -> None:
+        check_shape("Candidates.embeddings", self.embeddings.shape, (len(self.rows), None))
+        check_shape("Candidates.rows", self.rows.shape, (None,))
+        check_integer("Candidates.negatives", self.negatives, reason="no anchor has a negative")
+        _check_directions("Candidates.embeddings", self.embeddings)
+
+    @property
+    def are_batch(self) -> bool:
+        """Whether they are the batch itself, the first rows of the sample."""
+        return np.array_equal(self.rows, np.arange(len(self.rows)))
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -37,11 +74,10 @@ class Outcome:
             compares.
         view_a: (b, dim) embeddings of the first views of b pairs: of the first b rows of the sample, b <= n.
         view_b: (b, dim) embeddings of the second views: of the same rows, or of the sample's `partners`.
-        contexts: (c, dim) embeddings of the candidates where these are not the views: of the first c rows of
-            the sample, the sentences of a batch that are compared with those around them; or None.
-        weights: (2b, 2b) result of `objective.weights(view_a, view_b)`, or (b, c) with contexts: rows sum to
-            one, 0 for anything but negatives. For an objective that needs labels, pass them; for a random
-            selection, use one draw.
+        candidates: what the first views are compared with, where this is not all views; or None.
+        weights: (2b, 2b) result of `objective.weights(view_a, view_b)`, or (b, c) of the first views against
+            c candidates: rows sum to one, 0 for anything but negatives. For an objective that needs labels,
+            pass them; for a random selection, use one draw.
         reconstructions: what the decoder of a run with masks made of a few images; or None.
         attention: (images, heads, side, side) how much each patch of the sample's first images is attended to
             in the last block, 1 on average; or None.
@@ -76,7 +112,7 @@ class Outcome:
     embeddings: Floats = field(repr=False)
     view_a: Floats = field(repr=False)
     view_b: Floats = field(repr=False)
-    contexts: Floats | None = field(default=None, repr=False)
+    candidates: Candidates | None = field(default=None, repr=False)
     weights: Floats = field(repr=False)
     reconstructions: Reconstructions | None = field(default=None, repr=False)
     attention: Floats | None = field(default=None, repr=False)
@@ -89,9 +125,8 @@ class Outcome:
         check_shape(f"{where}.features", self.features.shape, (size, None))
         check_shape(f"{where}.view_a", self.view_a.shape, (None, dim))
         check_shape(f"{where}.view_b", self.view_b.shape, (self.pairs, dim))
-        if self.contexts is not None:
-            check_shape(f"{where}.contexts", self.contexts.shape, (None, dim))
-            _check_directions(f"{where}.contexts", self.contexts)
+        if self.candidates is not None:
+            check_shape(f"{where}.candidates", self.candidates.embeddings.shape, (None, dim))
         check_shape(f"{where}.weights", self.weights.shape, tuple(map(len, self.sides)))
         if not 2 <= self.pairs <= size:
             raise ValueError(f"{where}.view_a expected the first 2 to {size} rows, got {self.pairs}")
@@ -119,20 +154,21 @@ class Outcome:
     @property
     def sides(self) -> tuple[Floats, Floats]:
         """Embeddings of the anchors and of the candidates, the rows and columns of the weights."""
-        if self.contexts is not None:
-            return self.view_a, self.contexts
+        if self.candidates is not None:
+            return self.view_a, self.candidates.embeddings
         views = np.concatenate([self.view_a, self.view_b])
         return views, views
 
     @property
     def batch(self) -> int:
-        """Number of rows in the batch: sentences with contexts, otherwise pairs."""
-        return self.pairs if self.contexts is None else len(self.contexts)
+        """Number of rows in the batch, or of pairs where two rows make a pair."""
+        are_batch = self.candidates is not None and self.candidates.are_batch
+        return len(self.sides[1]) if are_batch else self.pairs
 
     @property
     def most_negatives(self) -> int:
-        """Largest number of negatives of an anchor: all candidates but itself and a positive."""
-        return len(self.sides[1]) - 2
+        """Largest number of negatives of an anchor: of views, all but itself and its positive."""
+        return len(self.sides[1]) - 2 if self.candidates is None else self.candidates.negatives
 
     @property
     def relative_weights(self) -> np.ndarray:
@@ -231,13 +267,8 @@ def _check_outcome(outcome: Outcome, sample: Sample, test_size: int) -> None:
         check_shape(
             f"{where}.view_b, one for each partner,", outcome.view_b.shape, (len(sample.partners), None)
         )
-    if outcome.contexts is not None and sample.labels is not None:
-        raise ValueError(
-            f"{where}.contexts expected a sample without labels, got labels: sentences of one document "
-            "are no false negatives of each other"
-        )
-    if outcome.batch > sample.size:
-        raise ValueError(f"{where}.contexts expected at most {sample.size} rows, got {outcome.batch}")
+    if outcome.candidates is not None:
+        check_indices(f"{where}.candidates.rows", outcome.candidates.rows, sample.size)
     if outcome.scores != Scores() or outcome.confusion is not None:
         check_integer("test_size", test_size, reason=f"{outcome.name!r} has accuracies on test rows")
     if outcome.confusion is not None and sample.classes is not None:

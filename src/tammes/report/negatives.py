@@ -39,16 +39,16 @@ def relative_to_uniform(outcome: Outcome, sample: Sample, anchor: int) -> np.nda
     _, columns = rows_of_weights(outcome, sample)
     views = np.bincount(columns, minlength=sample.size)
     sums = np.bincount(columns, weights=outcome.weights[anchor], minlength=sample.size)
-    # Sentences have one positive or more, and as many negatives fewer.
-    is_adjacent = outcome.contexts is not None
-    negatives = np.count_nonzero(outcome.weights[anchor]) if is_adjacent else outcome.most_negatives
+    # Among other candidates an anchor may have several positives, and as many negatives fewer.
+    are_views = outcome.candidates is None
+    negatives = outcome.most_negatives if are_views else np.count_nonzero(outcome.weights[anchor])
     return sums * negatives / np.maximum(views, 1)
 
 
 def rows_of_weights(outcome: Outcome, sample: Sample) -> tuple[Integers, Integers]:
     """Return the row of the sample that each row, and each column, of the weights stands for."""
-    if outcome.contexts is not None:
-        return np.arange(outcome.pairs), np.arange(outcome.batch)
+    if outcome.candidates is not None:
+        return np.arange(outcome.pairs), outcome.candidates.rows
     columns = sample.columns(outcome.pairs)
     return columns, columns
 
@@ -63,8 +63,8 @@ def nearest_rows(features: Floats, row: int, count: int) -> list[Ranked]:
 def uniform_draw(outcome: Outcome, anchor: int, count: int) -> list[Ranked]:
     """Return up to `count` negatives of an anchor drawn uniformly, with weight 1; the draw is fixed."""
     generator = torch.Generator().manual_seed(anchor)
-    if outcome.contexts is not None:
-        negatives = np.flatnonzero(outcome.weights[anchor])
+    if outcome.candidates is not None:
+        negatives = np.unique(outcome.candidates.rows[outcome.weights[anchor] > 0])
         order = torch.randperm(len(negatives), generator=generator)[:count]
         return [(int(row), 1.0) for row in negatives[order.numpy()]]
     drawn = uniform_negatives(
@@ -74,6 +74,17 @@ def uniform_draw(outcome: Outcome, anchor: int, count: int) -> list[Ranked]:
         generator=generator,
     )
     return [(row, 1.0) for row in drawn.indices[0].tolist()]
+
+
+def false_negatives(outcome: Outcome, sample: Sample, labels: Integers) -> np.ndarray:
+    """Return which candidates have the label of their anchor, in the shape of the weights."""
+    rows, columns = rows_of_weights(outcome, sample)
+    return labels[rows][:, None] == labels[columns]
+
+
+def weight_on_own_class(outcome: Outcome, sample: Sample, labels: Integers) -> float:
+    """Return the mean share of an anchor's weight on false negatives."""
+    return float(outcome.weights.sum(axis=1, where=false_negatives(outcome, sample, labels)).mean())
 
 
 def effective_negatives(outcome: Outcome) -> float:

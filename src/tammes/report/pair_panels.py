@@ -75,8 +75,8 @@ def _split(outcome: Outcome, sample: Sample) -> tuple[tuple[Floats, Floats], tup
     split = None if sample.labels is None else by_label(shown, sample.labels[:LARGEST_SAMPLE])
     if split is not None:
         return split, ("same class", "other class")
-    two = "two views" if sample.partners is None else "of a pair"
-    if outcome.contexts is not None:  # the views hold the anchor's own context, and other positives
+    two = "two views" if sample.partners is None and sample.pair is None else "of a pair"
+    if outcome.candidates is not None:  # the views hold the anchor's own positive, and perhaps others
         of_pairs = by_view(outcome.view_a, outcome.view_b)[0]
         return (of_pairs, cosine(*outcome.sides)[outcome.weights > 0]), (two, f"other {sample.many}")
     return by_view(outcome.view_a, outcome.view_b), (two, f"other {sample.many}")

@@ -8,11 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
-from tammes.diagnostics import collision_share, weighted_collision_share
+from tammes.diagnostics import collision_share
 from tammes.estimate import Estimate
 from tammes.report.comparison import Comparison, Outcome
 from tammes.report.markup import percent
-from tammes.report.negatives import effective_negatives
+from tammes.report.negatives import effective_negatives, false_negatives, weight_on_own_class
+from tammes.report.sample import Sample
 from tammes.report.scores import JUDGES, OTHERS, Accuracy, Integers
 from tammes.report.similarities import cosine
 from tammes.report.table import ScoreCell, ScoreRow, ScoreTable
@@ -44,23 +45,24 @@ class NegativeWeights:
     similarity: float
 
     @staticmethod
-    def of(outcome: Outcome, labels: Integers) -> NegativeWeights:
+    def of(outcome: Outcome, sample: Sample, labels: Integers) -> NegativeWeights:
         """Measure the weights of an outcome on its batch.
 
         Args:
             outcome: objective with its views and weights.
-            labels: (n,) labels of the sample, whose first rows the views show.
+            sample: sample that the views show.
+            labels: (n,) its labels.
         """
         batch = np.asarray(labels[: outcome.pairs], dtype=np.int64)
-        twice = np.tile(batch, 2)
+        are_false = false_negatives(outcome, sample, labels)
         similarity = cosine(*outcome.sides)
         # Rounded, so that weights that differ only in the last digits are ties.
         rank = np.round(outcome.relative_weights, 5) + 1e-6 * similarity
         hardest = np.where(outcome.weights > 0, rank, -1.0).argmax(axis=1)
         return NegativeWeights(
-            own_class=weighted_collision_share(torch.tensor(twice), torch.tensor(outcome.weights)),
+            own_class=weight_on_own_class(outcome, sample, labels),
             uniform=collision_share(torch.tensor(batch)),
-            hardest=float(np.mean(twice[hardest] == twice)),
+            hardest=float(np.take_along_axis(are_false, hardest[:, None], axis=1).mean()),
             effective=effective_negatives(outcome),
             similarity=float((outcome.weights * similarity).sum(axis=1).mean()),
         )
@@ -102,7 +104,9 @@ def reasons(comparison: Comparison, colors: tuple[str, ...]) -> Reasons | None:
     labels = comparison.sample.labels
     if labels is None:
         return None
-    measured = {each.name: NegativeWeights.of(each, labels) for each in comparison.outcomes}
+    measured = {
+        each.name: NegativeWeights.of(each, comparison.sample, labels) for each in comparison.outcomes
+    }
     return Reasons(table=_table(measured, colors), sentences=_sentences(comparison, measured))
 
 

@@ -207,7 +207,10 @@ def _note(groups: Sequence[RunGroup]) -> str:
 
 def _shared_settings(configs: Sequence[RunConfig]) -> dict[str, str]:
     """Return the settings that are the same in all runs, without the seed."""
-    each = [{**data_settings(config.data), **training_settings(config.training)} for config in configs]
+    each = [
+        {**data_settings(config.data, config.training.positives), **training_settings(config.training)}
+        for config in configs
+    ]
     return {
         name: value
         for name, value in each[0].items()

@@ -32,6 +32,8 @@ class Sample(ABC):
         names: n names of the rows, such as file names, shown on hovering; or None.
         partners: (b,) row that the second view of each of the first b pairs shows; None if both views show
             the same row.
+        pair: words for what makes a pair where it is neither two views of one row nor two rows, such as "a
+            node and its graph"; or None.
     """
 
     one: ClassVar[str]
@@ -43,6 +45,7 @@ class Sample(ABC):
     classes: tuple[str, ...] | None = None
     names: tuple[str, ...] | None = field(default=None, repr=False)
     partners: Integers | None = field(default=None, repr=False)
+    pair: str | None = None
 
     @property
     @abstractmethod
@@ -86,7 +89,8 @@ class Sample(ABC):
     @property
     def two_of_a_pair(self) -> str:
         """Words for the two views of a pair."""
-        return f"two views of one {self.one}" if self.partners is None else f"the two {self.many} of a pair"
+        views = f"two views of one {self.one}" if self.partners is None else f"the two {self.many} of a pair"
+        return self.pair or views
 
     def columns(self, pairs: int) -> Integers:
         """Return the row (2 * pairs,) that each first and each second view of the pairs shows."""

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from typing import Any
 
-from tammes.positives import SameInstance
+from tammes.positives import GivenPairs, SameInstance
 from tammes.report.markup import listed
 from tammes.sources import InBatch
 from tammes.training import (
@@ -17,6 +17,7 @@ from tammes.training import (
     TrainingConfig,
     VolumesSummary,
 )
+from tammes.training.config import PositivesConfig
 
 SEED = "seed"
 
@@ -116,8 +117,12 @@ def _stopping(config: TrainingConfig) -> str:
     return f"once {config.stop_on} has not improved in {config.stop_patience} measurements"
 
 
-def data_settings(data: Summary) -> dict[str, str]:
+def data_settings(data: Summary, positives: PositivesConfig | None = None) -> dict[str, str]:
     """Return the description of the training data.
+
+    Args:
+        data: summary of the data.
+        positives: how its rows were paired, which says what the sentences of a table belong to.
 
     Example:
         >>> data_settings(ImagesSummary(source="digits", count=1437, channels=1, size=8))
@@ -136,7 +141,8 @@ def data_settings(data: Summary) -> dict[str, str]:
             "volumes": f"{data.count:,} of {'x'.join(map(str, data.size))} voxels, from {low:g} to {high:g}",
             "pictures": "middle slices along the depth",
         }
-    documents = f" of {data.documents:,} documents" if data.documents else ""
+    groups = "anchors" if isinstance(positives, GivenPairs) else "documents"
+    documents = f" of {data.documents:,} {groups}" if data.documents else ""
     return {"sentences": f"{data.count:,}{documents}, {data.vocabulary:,} words"}
 
 

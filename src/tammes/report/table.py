@@ -5,11 +5,11 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
-from tammes.diagnostics import collision_share, weighted_collision_share
+from tammes.diagnostics import collision_share
 from tammes.report.comparison import Comparison, Outcome
 from tammes.report.markup import percent
-from tammes.report.negatives import effective_negatives
-from tammes.report.scores import COLUMNS, Accuracy, Floor, Integers
+from tammes.report.negatives import effective_negatives, weight_on_own_class
+from tammes.report.scores import COLUMNS, Accuracy, Floor
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,7 +79,7 @@ def score_table(comparison: Comparison, colors: tuple[str, ...]) -> ScoreTable:
         cells = [
             _accuracy(each, outcome, comparison.test_size, top) for each, top in zip(shown, tops, strict=True)
         ]
-        texts = [] if labels is None else [percent(_weight_on_own_class(outcome, labels))]
+        texts = [] if labels is None else [percent(weight_on_own_class(outcome, comparison.sample, labels))]
         texts += [f"{effective_negatives(outcome):.0f}", f"{outcome.seconds:.1f}"]
         cells += [ScoreCell(text=text) for text in texts]
         rows.append(ScoreRow(name=outcome.name, color=color, cells=tuple(cells)))
@@ -107,12 +107,6 @@ def _accuracy(accuracy: Accuracy, measured: Outcome | Floor, test_size: int, top
     return ScoreCell(text=text, interval=interval, best=best)
 
 
-def _weight_on_own_class(outcome: Outcome, labels: Integers) -> float:
-    """Return the share of negative weight on false negatives, over both views of the batch."""
-    twice = np.tile(np.asarray(labels[: outcome.pairs], dtype=np.int64), 2)
-    return weighted_collision_share(torch.tensor(twice), torch.tensor(outcome.weights))
-
-
 def _note(comparison: Comparison, measured: bool) -> str:
     """Return the explanation of the columns, with the values for uniform weights."""
     sample, first = comparison.sample, comparison.outcomes[0]
@@ -126,10 +120,11 @@ def _note(comparison: Comparison, measured: bool) -> str:
     if labels is not None:
         level = percent(collision_share(torch.tensor(np.asarray(labels[: first.pairs], dtype=np.int64))))
         sentences.append(f"Weight on own class: the share of weight on false negatives ({level} if uniform).")
-    of_rows = sample.partners is None or first.contexts is not None
+    others = first.candidates
+    of_rows = sample.partners is None or (others is not None and others.are_batch)
     sentences.append(
         "Effective negatives: the number of equally weighted negatives that would be as concentrated, of "
-        f"{'' if first.contexts is None else 'at most '}{first.most_negatives} in a batch of {first.batch} "
+        f"{'' if others is None else 'at most '}{first.most_negatives} in a batch of {first.batch} "
         f"{sample.many if of_rows else 'pairs'}."
     )
     return " ".join(sentences)
