@@ -18,6 +18,7 @@ from tammes.training.environment import (
     is_quick_in_bfloat16,
     processor,
     read_environments,
+    seconds_of_product,
 )
 from tammes.training.module import ContrastiveModule
 from tiny import make_config, random_images
@@ -140,8 +141,11 @@ def test_without_a_list_of_processors_the_platform_names_it(monkeypatch: pytest.
     assert processor() == "Abacus"
 
 
-def test_instructions_for_bfloat16_are_read_off_the_list(tmp_path: Path) -> None:
+def test_bfloat16_is_quick_where_its_instructions_are_and_products_show_it(tmp_path: Path) -> None:
     listed = tmp_path / "cpuinfo"
+    half, double = (
+        (lambda dtype, each=each: each if dtype == torch.bfloat16 else 1.0) for each in (0.5, 2.0)
+    )
     for flags, expected in (
         ("fpu avx2", False),
         ("avx512f avx512_bf16", True),
@@ -149,5 +153,7 @@ def test_instructions_for_bfloat16_are_read_off_the_list(tmp_path: Path) -> None
         ("not_amx_bf16", False),
     ):
         listed.write_text(f"processor\t: 0\nmodel name\t: amx_bf16\nflags\t\t: {flags}\n")
-        assert is_quick_in_bfloat16(listed) is expected
-    assert not is_quick_in_bfloat16(tmp_path / "none")
+        assert is_quick_in_bfloat16(listed, seconds=half) is expected
+        assert not is_quick_in_bfloat16(listed, seconds=double)
+    assert not is_quick_in_bfloat16(tmp_path / "none", seconds=half)
+    assert 0 < seconds_of_product(torch.bfloat16) < 10
