@@ -170,6 +170,7 @@ STUDIES = (
     ("geometry.md", "| | readout | kNN | gamma", "geometry-classification"),
     ("geometry.md", "| | readout, % | Wahba", "geometry-equivariance"),
     ("geometry.md", "| the thesis | here", "geometry-equivariance"),
+    ("geometry.md", "| SimCLR over", "geometry-equivariance"),
     ("geometry.md", "| | neighbors that stay", "geometry-retrieval"),
     ("geometry.md", "| | untrained | uniform negatives |", "geometry-packing"),
     ("graphs.md", "| set | negatives | published", "graphs-hard-molecules"),
@@ -200,6 +201,8 @@ STUDIES = (
 )
 IN_POWERS = ("spectral-properties",)
 """Studies whose pages show the logarithm to base 10, as the papers do."""
+IN_RATIOS = ("geometry-equivariance",)
+"""Studies whose pages show ratios of two arms, too, taken seed by seed."""
 NUMBER = r"([+−-]?\d[\d.]*)"
 INTERVAL = re.compile(rf"{NUMBER} \[{NUMBER}, {NUMBER}\]")
 
@@ -251,6 +254,10 @@ def intervals_of(folder: Path) -> Iterator[tuple[float, float, float]]:
                 differences = [[a - b for a, b in pairs] for pairs in both]
                 together.setdefault((one[1:], other[1:]), []).extend(differences)
                 yield from map(ends_of, zip(*differences, strict=True))
+                if folder.name in IN_RATIOS and min(itertools.chain(*mine.values(), *theirs.values())) > 0:
+                    ratios = [math.log(mine[seed][0] / theirs[seed][0]) for seed in mine]
+                    mean, low, high = ends_of(ratios)
+                    yield math.exp(mean), math.exp(low), math.exp(high)
         for differences in together.values():
             if len(set(map(len, differences))) == 1:
                 yield from map(ends_of, zip(*differences, strict=True))
