@@ -182,7 +182,9 @@ def measured(study: Kept, data: Path, threads: int) -> int:
         seconds=round(seconds, 1),
     )
     write_atomically(file, (json.dumps([*known, asdict(piece)], indent=1) + "\n").encode("utf-8"))
-    if status == 0:
+    if status != 0:  # a study of several parts has findings of those before the stop, but is not whole
+        (study.folder / "findings.json").unlink(missing_ok=True)
+    else:
         for name in NOT_KEPT:
             left = study.folder / name
             shutil.rmtree(left) if left.is_dir() else left.unlink(missing_ok=True)
