@@ -67,3 +67,11 @@ def test_columns_without_a_number_are_left_out(comparison: Comparison, make_outc
         "effective negatives",
         "seconds",
     ]
+
+
+def test_negatives_from_elsewhere_than_the_batch_are_said_to_be_missing(comparison: Comparison):
+    assert "without those" not in score_table(comparison, COLORS).note
+    settings = {**comparison.settings, "negatives": "queue: size 64, momentum 0.99"}
+    assert score_table(replace(comparison, settings=settings), COLORS).note.endswith(
+        "Of the negatives the page shows those of the batch, without those of the queue."
+    )

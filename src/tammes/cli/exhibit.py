@@ -237,14 +237,11 @@ class Compared:
         generator = torch.Generator().manual_seed(derive(config.seed, Purpose.OBJECTIVE))
         labels = None if data.labels is None else data.labels[rows[:, 0]]
         if isinstance(config.positives, Adjacent):
-            labels = None if data.labels is None else data.labels[: exhibit.batch]
-            one_way = _sentences_and_contexts(model, embeddings, exhibit, config, labels)
+            one_way = _sentences_and_contexts(model, embeddings, exhibit, config)
         elif isinstance(config.positives, GivenPairs):
             one_way = _anchors_and_given(view_a, view_b, others, exhibit, config.positives, labels)
         elif isinstance(config.positives, OwnGraph):
-            # The anchor of each graph is its first node.
-            pairs = NodesToGraphs()(view_a, view_b, owner=torch.arange(len(rows)), labels=labels)
-            one_way = pairs, view_b, torch.arange(len(rows))
+            one_way = _first_nodes_and_graphs(view_a, view_b, labels)
         else:
             ids = labels if compares_classes(config) else None
             together = 2 if ids is None else 2 * int(ids.unique(return_counts=True)[1].max())
@@ -252,37 +249,41 @@ class Compared:
             with torch.no_grad():
                 weights = fitting.weights(view_a, view_b, ids=ids, labels=labels, generator=generator)
             return Compared(embeddings=shown, view_a=view_a, view_b=view_b, weights=weights)
-        pairs, candidates, columns = one_way
-        positives = pairs.positives().count + (pairs.candidates is None or pairs.own is not None)
-        fitting = _fitting(objective, len(columns), int(positives.max()), labels)
-        weights = fitting.weights(pairs, generator=generator)[: len(rows)]
+        pairs, candidates = one_way
+        pairs = pairs.with_candidates()
+        assert pairs.candidates is not None
+        positives = pairs.positives().count + (pairs.own is not None)
+        fitting = _fitting(objective, len(candidates), int(positives.max()), pairs.labels_of_candidates)
         return Compared(
             embeddings=shown,
             view_a=view_a,
             view_b=view_b,
             candidates=Candidates(
-                embeddings=candidates.numpy(),
-                rows=columns.numpy(),
-                negatives=len(columns) - int(positives.min()),
+                embeddings=pairs.candidates.numpy(),
+                rows=candidates.numpy(),
+                negatives=len(candidates) - int(positives.min()),
             ),
-            weights=weights,
+            weights=fitting.weights(pairs, generator=generator)[: len(rows)],
         )
 
 
-OneWay = tuple[Pairs, Tensor, Tensor]
-"""Pairs of a batch; its candidates (c, dim); and the row of the exhibit (c,) that each is of."""
+OneWay = tuple[Pairs, Tensor]
+"""Pairs of a batch, the first views as anchors, and the row of the exhibit that each candidate is of."""
 
 
 def _sentences_and_contexts(
-    model: Model, embeddings: Tensor, exhibit: Exhibit, config: TrainingConfig, labels: Tensor | None
+    model: Model, embeddings: Tensor, exhibit: Exhibit, config: TrainingConfig
 ) -> OneWay:
     """Return sentences against the contexts of the batch; those without a positive come last."""
     assert isinstance(config.positives, Adjacent)
-    window = config.positives.window
-    sides = [side[: exhibit.batch] for side in sentences_and_contexts(config, embeddings)]
-    order = Examples.of(exhibit.data, model.assets).reading_order(window)[: exhibit.batch]
-    pairs = ContextWindow(window=window)(*sides, ids=order, labels=labels)
-    return pairs, sides[-1], torch.arange(len(order))
+    window, batch = config.positives.window, slice(exhibit.batch)
+    data = exhibit.data
+    pairs = ContextWindow(window=window)(
+        *(side[batch] for side in sentences_and_contexts(config, embeddings)),
+        ids=Examples.of(data, model.assets).reading_order(window)[batch],
+        labels=None if data.labels is None else data.labels[batch],
+    )
+    return pairs, torch.arange(len(pairs.ids_of_candidates))
 
 
 def _anchors_and_given(
@@ -295,17 +296,19 @@ def _anchors_and_given(
 ) -> OneWay:
     """Return anchors against the positives of the batch, its given negatives and, perhaps, the anchors."""
     first, second = exhibit.pairs.T
-    rows = [second]
-    negatives = None
+    rows, negatives = [second], None
     if exhibit.negatives is not None:
-        negatives = others[exhibit.negatives][:, None]
-        rows.append(exhibit.negatives)
+        rows, negatives = [second, exhibit.negatives], others[exhibit.negatives][:, None]
     if given.same_tower:
         rows.append(first)
     source = TwoTowers(same_tower=given.same_tower)
-    pairs = source(anchors, positives, negatives, ids=labels, labels=labels)
-    assert pairs.candidates is not None
-    return pairs, pairs.candidates, torch.cat(rows)
+    return source(anchors, positives, negatives, ids=labels, labels=labels), torch.cat(rows)
+
+
+def _first_nodes_and_graphs(nodes: Tensor, graphs: Tensor, labels: Tensor | None) -> OneWay:
+    """Return the first node of each graph against the graphs of the batch."""
+    own = torch.arange(len(graphs))
+    return NodesToGraphs()(nodes, graphs, owner=own, labels=labels), own
 
 
 def _fitting(objective: Objective, candidates: int, together: int, labels: Tensor | None) -> Objective:

@@ -127,4 +127,9 @@ def _note(comparison: Comparison, measured: bool) -> str:
         f"{'' if others is None else 'at most '}{first.most_negatives} in a batch of {first.batch} "
         f"{sample.many if of_rows else 'pairs'}."
     )
+    if elsewhere := comparison.settings.get("negatives"):
+        source = elsewhere.partition(":")[0]
+        sentences.append(
+            f"Of the negatives the page shows those of the batch, without those of the {source}."
+        )
     return " ".join(sentences)
