@@ -125,6 +125,7 @@ RECORDS = (
     ("masked.md", "| method | step, ms", "2026-11-28-masked-avx512.md"),
     ("text.md", "| way | forward, ms", "2026-11-27-sentences-avx2.md"),
     ("training.md", "| head | seed | accuracy", "2026-11-28-heads-avx512.md"),
+    ("training.md", "| data | training rows", "2026-11-29-defaults-avx512.md"),
 )
 
 
