@@ -193,6 +193,7 @@ STUDIES = (
     ("negatives_images.md", "| beta | views, readout", "negatives-images-cifar-100"),
     ("papers.md", "| trained against | loss", "transport-degeneracy"),
     ("papers.md", "| | MR | CR", "sentences-quick-thoughts"),
+    ("papers.md", "| documents, %", "sentences-negatives"),
     ("spectral_experiments.md", "| | low | high", "spectral-filters"),
     ("spectral_experiments.md", "| | triangle", "spectral-substructures"),
     ("negatives_vision.md", "| | B | untrained", "negatives-vision"),

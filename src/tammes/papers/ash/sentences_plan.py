@@ -104,7 +104,7 @@ def cells_of(plan: CountPlan, corpus: SentenceCorpus) -> list[CountRun]:
     """Return the runs: seed by seed, the untrained encoder first.
 
     Without collisions only those k are taken that every sentence has negatives for, in every batch of every
-    seed.
+    seed. One hard negative would have the weight of a uniform one.
 
     Args:
         plan: settings to be measured.
@@ -142,7 +142,7 @@ def cells_of(plan: CountPlan, corpus: SentenceCorpus) -> list[CountRun]:
                 )
                 for arm in plan.arms
                 for k in plan.counts
-                if k <= most[arm]
+                if k <= most[arm] and not (arm.beta and k == 1)
             ),
         )
     ]
