@@ -25,6 +25,7 @@ import numpy as np
 import torch
 from scipy.stats import rankdata, spearmanr
 
+from machine import description
 from tammes import recipes
 from tammes.data import Images, cifar10, digits
 from tammes.encoders import ConvNetConfig, ProjectionHeadConfig
@@ -45,17 +46,17 @@ from tammes.training import (
 from tammes.training.early_stop import early_stop
 from tammes.training.kind_rules import BETTER
 
-MEASURES = (
-    "rankme",
-    "projection_rankme",
-    "lidar",
-    "alpha_req",
-    "dimensions_99",
-    "hubness",
-    "uniformity",
-    "alignment",
-    "loss",
-)
+MEASURES = {
+    "lidar": "LiDAR of the embeddings",
+    "projection_rankme": "RankMe of the embeddings",
+    "rankme": "RankMe of the features",
+    "dimensions_99": "dimensions with 99 % of the variance",
+    "uniformity": "uniformity",
+    "alignment": "alignment",
+    "hubness": "hubness",
+    "alpha_req": "alpha-ReQ",
+    "loss": "training loss",
+}
 BOOTSTRAPS = 2_000
 PATIENCES = (3, 5)
 
@@ -192,16 +193,16 @@ def prediction_table(runs: Runs) -> None:
     """Print the rank correlation of each measure with the probe: among finished runs, and within each run."""
     ends = [rows[-1] for rows in runs.values()]
     accuracy, group = np.array([probe(row) for row in ends]), np.array([network(number) for number in runs])
-    spread = f"{accuracy.min():.3f} to {accuracy.max():.3f}"
-    print(f"\n{len(runs)} runs, probe {spread} at the end, mean {accuracy.mean():.3f}\n")
-    print("| measure | among runs | among runs of one network | within a run | the run that it picks |")
+    spread = f"{100 * accuracy.min():.1f} to {100 * accuracy.max():.1f} %"
+    print(f"\n{len(runs)} runs, probe {spread} at the end, {100 * accuracy.mean():.1f} % on average\n")
+    print("| measure | among runs | among runs of one network | within a run | probe of its pick, % |")
     print("|---|---|---|---|---|")
-    for name in MEASURES:
+    for name, words in MEASURES.items():
         values = np.array([row.last.get(name, np.nan) for row in ends])
         among = correlation(values, accuracy)
         equal = among_equals(values, accuracy, group)
         cells = [
-            f"{found:.2f} [{low:.2f}, {high:.2f}]"
+            f"{found:.2f} [{low:.2f}, {high:.2f}]".replace("-", "\N{MINUS SIGN}")
             for found, (low, high) in (
                 (among, interval(lambda r, v=values: correlation(v[r], accuracy[r]), len(ends))),
                 (equal, interval(lambda r, v=values: among_equals(v[r], accuracy[r], group[r]), len(ends))),
@@ -214,13 +215,13 @@ def prediction_table(runs: Runs) -> None:
             ]
         )
         sign = BETTER.get(name, 1 if among >= 0 else -1)
-        picked = accuracy[int(np.argmax(sign * values))]
-        print(f"| {name} | {' | '.join(cells)} | {within.text(2)} | {picked:.3f} |", flush=True)
+        picked = 100 * accuracy[int(np.argmax(sign * values))]
+        print(f"| {words} | {' | '.join(cells)} | {within.text(2)} | {picked:.1f} |", flush=True)
 
 
 def stopping_table(runs: Runs) -> None:
     """Print what early stopping by each measure costs in accuracy, and saves in epochs."""
-    print("\n| stop on | patience | probe less the last epoch's, points | less the best epoch's | epochs |")
+    print("\n| `stop_on` | patience | probe less the last, points | less the best | epochs |")
     print("|---|---|---|---|---|")
     for name in BETTER:
         for patience in PATIENCES:
@@ -231,7 +232,7 @@ def stopping_table(runs: Runs) -> None:
                 to_best.append(100 * (probe(rows[at]) - max(probe(row) for row in rows[1:])))
                 share.append(rows[at].epoch / rows[-1].epoch)
             last, best, epochs = map(Estimate.over_seeds, (to_last, to_best, share))
-            print(f"| {name} | {patience} | {last.text(1)} | {best.text(1)} | {epochs.text(2)} |")
+            print(f"| `{name}` | {patience} | {last.text(1)} | {best.text(1)} | {epochs.text(2)} |")
 
 
 def stopped(rows: list[EpochMetrics], name: str, patience: int) -> int:
@@ -263,7 +264,7 @@ def main() -> None:
     runs = read(table)
     prediction_table(runs)
     stopping_table(runs)
-    print(f"\n{time.perf_counter() - start:.0f} s in all")
+    print(f"\n{time.perf_counter() - start:.0f} s in all; {description()}")
 
 
 if __name__ == "__main__":
