@@ -202,7 +202,7 @@ def prediction_table(runs: Runs) -> None:
         among = correlation(values, accuracy)
         equal = among_equals(values, accuracy, group)
         cells = [
-            f"{found:.2f} [{low:.2f}, {high:.2f}]".replace("-", "\N{MINUS SIGN}")
+            Estimate(mean=found, low=low, high=high).text(2)
             for found, (low, high) in (
                 (among, interval(lambda r, v=values: correlation(v[r], accuracy[r]), len(ends))),
                 (equal, interval(lambda r, v=values: among_equals(v[r], accuracy[r], group[r]), len(ends))),
