@@ -118,7 +118,7 @@ RECORDS = (
     ("choosing.md", "| objective | kNN", "2026-11-28-comparisons-avx512.md"),
     ("design.md", "| pairs | epsilon | averaged", "2026-11-27-sinkhorn_updates-avx2.md"),
     ("diagnostics.md", "| planted |", "2026-11-27-diagnose-planted-avx2.md"),
-    ("diagnostics.md", "| digits, 20 runs", "2026-11-29-label-free-avx512.md"),
+    ("diagnostics.md", "| measure | among runs", "2026-11-29-label-free-avx512.md"),
     ("diagnostics.md", "| `stop_on` | patience", "2026-11-29-label-free-avx512.md"),
     ("extensions.md", "|  | milliseconds | times ours", "2026-11-28-extensions-avx512.md"),
     ("features.md", "| method | step, ms", "2026-11-27-features-classification-avx2.md"),
