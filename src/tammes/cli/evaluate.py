@@ -116,7 +116,8 @@ def _evaluate_linear(choice: Evaluate, run: Run, train: Data, test: Data) -> tup
             **({} if turned.rotations is None else turned.rotations.numbers),
         }
         return scores, numbers
-    row = str(choice.run), [scores], ["-" if aligned is None else f"{aligned:.3f}", f"{uniform:.3f}"]
+    geometry = ["-" if aligned is None else f"{aligned:.3f}", f"{uniform:.3f}"]
+    row = choice.run.resolve().name, [scores], geometry
     plain_console().print(
         score_table(test, "encoder", [row], test_rows=len(test), more=["alignment", "uniformity"])
     )
@@ -177,7 +178,7 @@ def _evaluate_graphs(choice: Evaluate, run: Run) -> None:
         named = {"run": str(choice.run), "data": choice.source.data}
         print(json.dumps({**named, **trained, **numbers}))
         return
-    plain_console().print(graph_table(str(choice.run), found, validation))
+    plain_console().print(graph_table(choice.run.resolve().name, found, validation))
     if (said := said_of_kernel(found)) is not None:
         print(said)
     print(said_of_equal(found, distinct=choice.distinct))
@@ -205,7 +206,7 @@ def _evaluate_outcomes(choice: Evaluate, run: Run, shape: Shape | VolumeShape | 
         scores = {name: each.numbers for name, each in found.items()}
         print(json.dumps({**named, "outcomes": scores[TRAINED], "untrained": scores[UNTRAINED]}))
         return
-    table = outcome_table(str(choice.run), found, rows=len(outcomes), folds=choice.folds)
+    table = outcome_table(choice.run.resolve().name, found, rows=len(outcomes), folds=choice.folds)
     plain_console().print(table)
 
 
