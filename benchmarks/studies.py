@@ -117,7 +117,7 @@ KEPT = (
     Kept(
         entry="graphs-transport",
         budget=1.0,
-        seeds=5,
+        seeds=3,
         data="tu-imdb-binary",
         name="graphs-transport-imdb-binary",
     ),

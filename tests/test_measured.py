@@ -180,6 +180,7 @@ STUDIES = (
     ("graphs.md", "| set | way | published", "graphs-transport-molecules"),
     ("graphs.md", "| on ENZYMES | published", "graphs-hard-enzymes"),
     ("graphs.md", "| transport on ENZYMES", "graphs-transport-enzymes"),
+    ("graphs.md", "| transport on IMDB-BINARY", "graphs-transport-imdb-binary"),
     ("latent.md", "| classes, informative + other", "positives-table-2"),
     ("latent.md", "| latents, observed, updates", "positives-table-1"),
     ("latent.md", "| length | untrained", "positives-figure-3"),
