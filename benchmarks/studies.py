@@ -125,7 +125,7 @@ KEPT = (
     Kept(entry="graphs-augmented", budget=0.02, seeds=3, data="tu"),
     Kept(entry="graphs-transport", budget=0.02, seeds=3, data="tu"),
     Kept(entry="graphs-hard", budget=0.02, seeds=3, data="tu"),
-    Kept(entry="sentences-negatives", budget=0.02, seeds=3, data="novels"),
+    Kept(entry="sentences-negatives", budget=0.02, seeds=5, data="novels"),
     Kept(entry="sentences-quick-thoughts", budget=0.1, data="novels"),
     Kept(entry="masked-losses", budget=0.02, data=CIFAR_10),
     Kept(entry="masked-terms", budget=0.02, data=CIFAR_10),
