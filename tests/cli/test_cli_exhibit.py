@@ -47,6 +47,7 @@ def test_adjacent_sentences_are_one_contiguous_batch() -> None:
     texts = random_texts(3, 12)
     exhibit = choose_sample(texts, None, CONFIG)
     assert exhibit.batch == 12
+    assert exhibit.sample.labels is None  # sentences of one document are no false negatives of each other
     assert isinstance(exhibit.data, Texts)
     documents, positions = exhibit.data.documents, exhibit.data.positions
     assert positions is not None
@@ -125,12 +126,9 @@ def test_the_weights_are_those_of_the_training(window: int, towers: bool) -> Non
 def test_given_pairs_are_compared_with_what_training_compares_them(
     has_negatives: bool, towers: bool, same_tower: bool, tmp_path: Path
 ) -> None:
-    words = [
-        [f"{name}{row} of {row % 5}" for row in range(20)] for name in ("anchor", "positive", "negative")
-    ]
+    rows = ({kind: f"{kind}{row} of {row % 5}" for kind in "apn"} for row in range(20))
     table = tmp_path / "rows.jsonl"
-    rows = zip(*words, strict=True)
-    table.write_text("".join(f"{json.dumps(dict(zip('apn', row, strict=True)))}\n" for row in rows))
+    table.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
     given = {"negative_column": "n"} if has_negatives else {}
     texts = triples(table, anchor_column="a", positive_column="p", **given)
     encoder = CONFIG.encoder if towers else GRUConfig(width=4, embedding=4)

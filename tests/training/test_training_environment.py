@@ -143,9 +143,7 @@ def test_without_a_list_of_processors_the_platform_names_it(monkeypatch: pytest.
 
 def test_bfloat16_is_quick_where_its_instructions_are_and_products_show_it(tmp_path: Path) -> None:
     listed = tmp_path / "cpuinfo"
-    half, double = (
-        (lambda dtype, each=each: each if dtype == torch.bfloat16 else 1.0) for each in (0.5, 2.0)
-    )
+    half, double = ({torch.bfloat16: share, torch.float32: 1.0}.__getitem__ for share in (0.5, 2.0))
     for flags, expected in (
         ("fpu avx2", False),
         ("avx512f avx512_bf16", True),

@@ -41,7 +41,12 @@ def collision_share(labels: Int[Tensor, " n"], *, ids: Int[Tensor, " n"] | None 
     return float(((same_label - same_both) / negatives).mean())
 
 
-def weighted_collision_share(labels: Int[Tensor, " n"], weights: Float[Tensor, "n n"]) -> float:
+def weighted_collision_share(
+    labels: Int[Tensor, " n"],
+    weights: Float[Tensor, "n m"],
+    *,
+    candidate_labels: Int[Tensor, " m"] | None = None,
+) -> float:
     """Return the mean share of an anchor's negative weight on rows with its label.
 
         mean over anchors i of  sum over j with y_j = y_i of w_ij,   where sum_j w_ij = 1.
@@ -49,8 +54,9 @@ def weighted_collision_share(labels: Int[Tensor, " n"], weights: Float[Tensor, "
     Compared with `collision_share`, it shows whether a coupling for hard negatives finds false ones.
 
     Args:
-        labels: label of each row.
+        labels: label of each anchor.
         weights: weights as returned by `Objective.weights`: rows sum to one, and positives have weight 0.
+        candidate_labels: label of each candidate; None where the anchors are the candidates.
 
     Raises:
         ValueError: the shapes do not match, or a row does not sum to one.
@@ -60,12 +66,13 @@ def weighted_collision_share(labels: Int[Tensor, " n"], weights: Float[Tensor, "
         >>> round(weighted_collision_share(torch.tensor([0, 0, 1]), weights), 4)
         0.4667
     """
-    check_shape("weights, a row and a column for each label,", weights.shape, (len(labels), len(labels)))
+    columns = labels if candidate_labels is None else candidate_labels
+    check_shape("weights, a row and a column for each label,", weights.shape, (len(labels), len(columns)))
     sums = weights.double().sum(dim=1)
     if not bool(((sums - 1).abs() < 1e-3).all()):
         row = int((sums - 1).abs().argmax())
         raise ValueError(f"expected rows of weights that sum to 1, got {float(sums[row]):g} in row {row}")
-    same = labels[:, None] == labels[None, :]
+    same = labels[:, None] == columns[None, :]
     return float(weights.double().where(same, 0).sum(dim=1).mean())
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import torch
 
-from tammes.diagnostics import uniform_negatives
+from tammes.diagnostics import uniform_negatives, weighted_collision_share
 from tammes.report.comparison import Outcome
 from tammes.report.sample import Sample
 from tammes.report.scores import Floats, Integers
@@ -84,7 +84,8 @@ def false_negatives(outcome: Outcome, sample: Sample, labels: Integers) -> np.nd
 
 def weight_on_own_class(outcome: Outcome, sample: Sample, labels: Integers) -> float:
     """Return the mean share of an anchor's weight on false negatives."""
-    return float(outcome.weights.sum(axis=1, where=false_negatives(outcome, sample, labels)).mean())
+    rows, columns = (torch.tensor(labels[of], dtype=torch.int64) for of in rows_of_weights(outcome, sample))
+    return weighted_collision_share(rows, torch.tensor(outcome.weights), candidate_labels=columns)
 
 
 def effective_negatives(outcome: Outcome) -> float:
