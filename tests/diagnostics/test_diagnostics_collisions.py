@@ -80,3 +80,11 @@ def test_the_estimate_needs_a_negative_and_views_of_the_same_rows() -> None:
         estimated_collision_share(torch.ones(1, 2), torch.ones(1, 2))
     with pytest.raises(ValueError, match="of the shape of view_a"):
         estimated_collision_share(torch.ones(3, 2), torch.ones(2, 2))
+
+
+def test_other_candidates_have_labels_of_their_own() -> None:
+    weights = torch.tensor([[0.5, 0.3, 0.2], [0.0, 0.9, 0.1]])
+    found = weighted_collision_share(torch.tensor([0, 1]), weights, candidate_labels=torch.tensor([0, 1, 0]))
+    assert found == pytest.approx((0.7 + 0.9) / 2)
+    with pytest.raises(ValueError, match="a row and a column for each label"):
+        weighted_collision_share(torch.tensor([0, 1]), weights)
