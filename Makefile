@@ -8,6 +8,9 @@ EQUAL_BITS := equal_bits and not slow and not processes
 # The kernels that a processor without AVX-512 runs.
 OLDER := ATEN_CPU_CAPABILITY=avx2 ONEDNN_MAX_CPU_ISA=AVX2
 
+# Trainings of the demo at a time, one for each processor.
+JOBS ?= $(shell getconf _NPROCESSORS_ONLN)
+
 # Bytes of the largest wheel that is built.
 LARGEST := 2000000
 
@@ -43,9 +46,11 @@ $(VENV)/ready: pyproject.toml constraints.txt
 	touch $@
 
 demo: setup
-	$(BIN)/tammes compare simclr dcl hcl hcl-ot --data digits --seeds 3 --epochs 30 --report demo/report.html schedule:constant
+	$(BIN)/tammes compare simclr dcl hcl hcl-ot --data digits --seeds 3 --epochs 30 --jobs $(JOBS) \
+		--report demo/report.html schedule:constant
 	$(BIN)/tammes compare simclr hcl --data glyphs --class-prior 0.0025 --seeds 5 --epochs 10 --batch-size 128 \
-		--learning-rate 0.0005 --report demo/glyphs.html schedule:constant encoder:convnet --encoder.width 16
+		--jobs $(JOBS) --learning-rate 0.0005 --report demo/glyphs.html schedule:constant \
+		encoder:convnet --encoder.width 16
 
 # Strict: a warning, a link that leads nowhere or an example that fails ends it.
 docs: $(VENV)-docs/ready

@@ -160,13 +160,12 @@ class Piece:
     seconds: float
 
 
-def measured(study: Kept, data: Path, threads: int) -> int:
+def measured(study: Kept, data: Path, threads: int, jobs: int) -> int:
     """Run a study to its end, and return the exit status of its command."""
-    environment = {**os.environ, "OMP_NUM_THREADS": str(threads)}
+    environment = {**os.environ, "OMP_NUM_THREADS": str(threads * jobs)}
     begun, date = os.times(), datetime.now(UTC).date().isoformat()
-    status = subprocess.run(
-        [sys.executable, "-m", "tammes", *study.command(data)], env=environment, check=False
-    ).returncode
+    command = [sys.executable, "-m", "tammes", *study.command(data), "--jobs", str(jobs)]
+    status = subprocess.run(command, env=environment, check=False).returncode
     ended = os.times()
     seconds = ended.children_user + ended.children_system - begun.children_user - begun.children_system
     file = study.folder / "runs.json"
@@ -206,7 +205,8 @@ def main() -> None:
     )
     parser.add_argument("--data", type=Path, help="folder with the data of the studies")
     parser.add_argument("--only", nargs="*", metavar="NAME", help="folders of the studies to run")
-    parser.add_argument("--threads", type=int, default=1, help="threads of a study")
+    parser.add_argument("--threads", type=int, default=1, help="threads of a cell")
+    parser.add_argument("--jobs", type=int, default=1, help="cells at a time, each in a process")
     parser.add_argument("--list", action="store_true", help="show the studies, and which are whole")
     choice = parser.parse_args()
     names = [study.folder.name for study in KEPT]
@@ -229,7 +229,8 @@ def main() -> None:
         if study.data is not None and not (choice.data / study.data).exists():
             print(f"{study.folder.name}: left out, there is no {choice.data / study.data}", flush=True)
             continue
-        print(f"{study.folder.name}: ended with {measured(study, choice.data, choice.threads)}", flush=True)
+        status = measured(study, choice.data, choice.threads, choice.jobs)
+        print(f"{study.folder.name}: ended with {status}", flush=True)
 
 
 if __name__ == "__main__":

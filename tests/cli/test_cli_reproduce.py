@@ -1,5 +1,6 @@
 """`tammes reproduce` with data, and how a study that takes long is stopped."""
 
+import csv
 import os
 import signal
 import subprocess
@@ -104,3 +105,23 @@ def test_ctrl_c_keeps_what_is_measured_and_says_so(tmp_path: Path, documents: Pa
     assert "the same command resumes from there" in told.replace("\n", " ")
     assert table.read_text().endswith("\n")
     assert not (table.parent / "report.html").exists()
+
+
+@pytest.mark.processes
+def test_a_study_has_the_same_scores_with_several_jobs(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    tables = []
+    for jobs in ("1", "2"):
+        words = f"reproduce spectral-properties --budget 0.0005 --seeds 2 --out {jobs} --jobs {jobs}"
+        assert main(words.split()) == 0
+        assert "10 of 10: " in capfd.readouterr().err
+        with Path(jobs, "table.csv").open() as file:
+            rows = list(csv.DictReader(file))
+        tables.append(sorted(tuple(row[name] for name in row if name != "seconds_per_epoch") for row in rows))
+    assert len(tables[0]) == 10
+    assert tables[0] == tables[1]
+    # What is measured is not measured again.
+    assert main([*words.split()]) == 0
+    assert " of 10: " not in capfd.readouterr().err

@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+from contextvars import copy_context
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ from matplotlib.figure import Figure
 from tammes.papers.entry import Entry, Request
 from tammes.papers.page import Numbers, PaperPage
 from tammes.papers.protocol import Protocol
+from tammes.papers.sharing import SHARING
 from tammes.papers.study import Results, Study, complete
 
 
@@ -352,3 +354,47 @@ def test_a_failing_cell_keeps_the_others(tmp_path):
     with pytest.raises(ValueError, match="no"):
         finished(tmp_path / "table.csv", measure=fails)
     assert list(Results(tmp_path / "table.csv", Setting, Score).known) == CELLS[:3]
+
+
+class Elsewhere:
+    """Other processes measure, and the last cell is there first."""
+
+    def __init__(self, writes: bool) -> None:
+        self.writes = writes
+
+    def measured(self, cells, measure, name):
+        named = {str(cell): cell for cell in CELLS}
+        for number in reversed(range(cells)):
+            yield number, vars(score(named[name(number)]))
+
+
+def run_shared(study: Study[Setting, Score], out: Path, *, writes: bool) -> None:
+    def run() -> None:
+        SHARING.set(Elsewhere(writes))
+        study.run(request_to(out))
+
+    copy_context().run(run)
+
+
+def test_scores_may_come_from_elsewhere_in_any_order(tmp_path):
+    alone, shared = tmp_path / "alone", tmp_path / "shared"
+    study_of(score).run(request_to(alone))
+    run_shared(study_of(stopping(0)), shared, writes=True)
+    tables = [(out / "table.csv").read_text().splitlines() for out in (alone, shared)]
+    assert tables[0][1:] == tables[1][:0:-1]
+    for file in ("findings.json", "report.html"):
+        assert (alone / file).read_bytes() == (shared / file).read_bytes()
+
+
+def test_a_process_that_does_not_write_leaves_all_files_alone(tmp_path):
+    pages = []
+    study = study_of(stopping(0), page=lambda known: pages.append(known) or page_of(known))
+    run_shared(study, tmp_path, writes=False)
+    assert pages == [{cell: score(cell) for cell in CELLS}]
+    assert list(tmp_path.iterdir()) == []
+    finished(tmp_path / "table.csv", cells=CELLS[:2])
+    with (tmp_path / "table.csv").open("a") as file:
+        file.write("a line that another process is wri")
+    before = (tmp_path / "table.csv").read_bytes()
+    run_shared(study, tmp_path, writes=False)
+    assert (tmp_path / "table.csv").read_bytes() == before

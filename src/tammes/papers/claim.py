@@ -9,6 +9,7 @@ from tammes.data.file_digest import files_digest
 from tammes.data.listing import files_below
 from tammes.papers.entry import Request
 from tammes.papers.protocol import Protocol
+from tammes.papers.sharing import SHARING
 
 STUDY = "study.json"
 """File of the description."""
@@ -59,7 +60,8 @@ def claim(request: Request, protocol: Protocol) -> None:
                 "ones to resume it, or choose another folder"
             )
         return
-    write_atomically(path, (json.dumps(ours, indent=1) + "\n").encode("utf-8"))
+    if SHARING.get().writes:
+        write_atomically(path, (json.dumps(ours, indent=1) + "\n").encode("utf-8"))
 
 
 def data_files(study: Path) -> str | None:

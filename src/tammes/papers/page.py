@@ -11,6 +11,7 @@ from tammes.atomic import write_atomically
 from tammes.papers.entry import Request
 from tammes.papers.finding import NOTHING, OPEN, Check, Effect, Finding
 from tammes.papers.protocol import Protocol
+from tammes.papers.sharing import SHARING
 from tammes.report.markup import Panel, inline_svg, render
 
 
@@ -92,8 +93,11 @@ def panel(drawing: Drawing, description: str, *, name: str = "", caption: str = 
 def write_page(page: PaperPage, request: Request, protocol: Protocol) -> None:
     """Write a page into the folder of the request.
 
-    The files are `figure.svg`, `report.html`, which is self-contained, and `findings.json` for programs.
+    The files are `figure.svg`, `report.html`, which is self-contained, and `findings.json` for programs. The
+    first of several processes writes them.
     """
+    if not SHARING.get().writes:
+        return
     page.overview.savefig(request.out / "figure.svg", facecolor="white", dpi=200)
     content = render(
         "paper.html.jinja", {"title": page.title, "page": page, "request": request, "protocol": protocol}

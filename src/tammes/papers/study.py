@@ -18,6 +18,7 @@ from tammes.papers.claim import claim
 from tammes.papers.entry import Request
 from tammes.papers.page import PaperPage, write_page
 from tammes.papers.protocol import Protocol
+from tammes.papers.sharing import SHARING
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -36,7 +37,7 @@ _READ: dict[Any, Callable[[str], Any]] = {
 
 @dataclass(frozen=True, kw_only=True)
 class Study(Generic[Cell, Score]):
-    """Cells to be measured, one after the other, and the page that shows them.
+    """Cells to be measured, and the page that shows them.
 
     Running a study makes the folder, reads the table in it, measures the cells that the table lacks, appends
     each to the table at once, and writes the figure and the page. A study that was stopped resumes.
@@ -134,6 +135,7 @@ class Results(Generic[Cell, Score]):
 
     Attributes:
         known: scores in the file, in its order.
+        kinds: types of the cells and of the scores.
 
     Raises:
         ValueError: a file that is no CSV in UTF-8 or has other columns, or an unreadable line; the file stays
@@ -156,18 +158,21 @@ class Results(Generic[Cell, Score]):
 
     def __init__(self, path: Path, cell: type[Cell], scores: type[Score]) -> None:
         self.path = path
-        self._kinds = cell, scores
-        self._columns = [field.name for kind in self._kinds for field in dataclasses.fields(kind)]
+        self.kinds = cell, scores
+        self._columns = [field.name for kind in self.kinds for field in dataclasses.fields(kind)]
         self.known: dict[Cell, Score] = {}
         if path.exists():
             self._read()
 
     def append(self, cell: Cell, score: Score) -> None:
-        """Write one more line, flushed to the disk.
+        """Write one more line, flushed to the disk, unless another process writes the table.
 
         Raises:
             OSError: a line that cannot be written.
         """
+        self.known[cell] = score
+        if not SHARING.get().writes:
+            return
         values = [*dataclasses.asdict(cell).values(), *dataclasses.asdict(score).values()]
         with self.path.open("ab") as file:
             if file.tell() == 0:
@@ -175,7 +180,6 @@ class Results(Generic[Cell, Score]):
             file.write(_line(values))
             file.flush()
             os.fsync(file.fileno())
-        self.known[cell] = score
 
     def _read(self) -> None:
         content = check_file(self.path).read_bytes()
@@ -188,7 +192,7 @@ class Results(Generic[Cell, Score]):
                     f"expected a CSV table in UTF-8 in {self.path}, got something else ({error}); "
                     "save it as CSV in UTF-8, move it away, or choose another folder"
                 ) from error
-        if whole < len(content):
+        if whole < len(content) and SHARING.get().writes:
             os.truncate(self.path, whole)
 
     def _read_lines(self, text: str) -> None:
@@ -215,7 +219,7 @@ class Results(Generic[Cell, Score]):
 
         try:
             named = dict(zip(self._columns, row, strict=True))
-            return filled(self._kinds[0]), filled(self._kinds[1])
+            return filled(self.kinds[0]), filled(self.kinds[1])
         except (KeyError, ValueError) as error:
             raise ValueError(
                 f"{self.path}, line {line}: expected {', '.join(self._columns)}, got "
@@ -249,7 +253,7 @@ def complete(
     *,
     name: Callable[[Cell], str],
 ) -> dict[Cell, Score]:
-    """Measure the cells that the results lack, one after the other, and return the scores of all cells.
+    """Measure the cells that the results lack, here or as `SHARING` says, and return the scores of all cells.
 
     A bar on stderr shows the progress; without a terminal, each measured cell prints a line.
 
@@ -264,17 +268,22 @@ def complete(
     """
     missing = [cell for cell in cells if cell not in results.known]
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    console = Console(stderr=True, markup=False, highlight=False)
+    console = Console(stderr=True, markup=False, highlight=False, quiet=not SHARING.get().writes)
     on_terminal = console.is_terminal
     try:
         with Progress(*columns, console=console, transient=True, disable=not on_terminal) as progress:
             bar = progress.add_task("", total=len(cells), completed=len(cells) - len(missing))
-            for done, cell in enumerate(missing, start=len(cells) - len(missing) + 1):
-                progress.update(bar, description=name(cell))
-                results.append(cell, measure(cell))
-                progress.advance(bar)
+
+            def begun(number: int) -> dict[str, Any]:  # plain values, which other processes can read
+                progress.update(bar, description=name(missing[number]))
+                return vars(measure(missing[number]))
+
+            found = SHARING.get().measured(len(missing), begun, lambda number: name(missing[number]))
+            for done, (number, values) in enumerate(found, start=len(cells) - len(missing) + 1):
+                results.append(missing[number], results.kinds[1](**values))
+                progress.update(bar, description=name(missing[number]), advance=1)
                 if not on_terminal:
-                    console.print(f"{done} of {len(cells)}: {name(cell)}", soft_wrap=True)
+                    console.print(f"{done} of {len(cells)}: {name(missing[number])}", soft_wrap=True)
     except KeyboardInterrupt:
         measured = sum(cell in results.known for cell in cells)
         raise KeyboardInterrupt(

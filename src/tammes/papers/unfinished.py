@@ -5,10 +5,11 @@ from __future__ import annotations
 import hashlib
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from tammes.papers.sharing import SHARING
 from tammes.training.run_folder import RunFolder
 
 
@@ -43,8 +44,8 @@ class Unfinished:
     def training(self, *settings: object) -> Iterator[RunFolder]:
         """Yield the folder of a training, which resumes if the study was stopped in it.
 
-        The folder is deleted when the context ends without an error, and so is that of any other training
-        when it begins: a study measures one after the other.
+        The folder is deleted when the context ends without an error. If one process measures alone, that of
+        any other training is deleted when it begins.
 
         Args:
             settings: all settings of the training, by whose representations it is recognized. A training that
@@ -53,10 +54,10 @@ class Unfinished:
         name = hashlib.sha256(repr(settings).encode()).hexdigest()[:16]
         folder = RunFolder(path=self.path / name)
         if not folder.path.is_dir():
-            self._delete()
+            if SHARING.get().writes:
+                shutil.rmtree(self.path, ignore_errors=True)
             folder.path.mkdir(parents=True)
         yield replace(folder, resume=folder.config.exists())
-        self._delete()
-
-    def _delete(self) -> None:
-        shutil.rmtree(self.path, ignore_errors=True)
+        shutil.rmtree(folder.path, ignore_errors=True)
+        with suppress(OSError):  # others train in it
+            self.path.rmdir()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import tyro
 
-from tammes.checks import check_seeds
+from tammes.checks import check_integer, check_seeds
 from tammes.cli.options import training
 from tammes.cli.options.data import RARE, Accelerator, Split
 from tammes.cli.options.objective import CAN, MAE, QUICK_THOUGHTS, RecipeSettings, compared
@@ -34,6 +34,8 @@ class Compare:
         seeds: Number of seeds, from --seed on; with one, no objective is called best.
         out: Folder in which each training is kept as a run, NAME/seed-0 and so on. After a stop the same
             command goes on there, and repeats nothing that has finished (by default nothing is kept).
+        jobs: Trainings at a time, each in a process with its share of the processor's threads. Small networks
+            gain most, since several threads do little for them.
         accelerator: Device to compute on; auto takes a GPU if there is one.
         workers: Processes that decode images.
     """
@@ -49,6 +51,7 @@ class Compare:
     report: Path = Path("report.html")
     seeds: int = 1
     out: Path | None = None
+    jobs: int = 1
     accelerator: Accelerator = "auto"
     workers: int = 0
     words: tuple[str, ...] = ()
@@ -62,6 +65,7 @@ class Compare:
         if self.has_masks and self.training.settings.get("masked") is not None:
             raise ValueError("can and mae bring their own masks: leave masked:can out")
         check_seeds(self.training.settings["seed"], self.seeds)
+        check_integer("jobs", self.jobs)
 
     def config(self, name: str, data: Data) -> TrainingConfig:
         """Return the settings of the first training of an objective."""
@@ -71,6 +75,12 @@ class Compare:
             # Beside CAN and MAE, the others are trained with their optimizer and head, on whole images.
             parts["masked"] = self.settings.masked(name) or Masked.contrast_alone()
         return self.training.config(data, self.source.data, objective=objective, **parts)
+
+    @property
+    def trainings(self) -> list[tuple[str, int]]:
+        """Objective and seed of each training, in order."""
+        first = self.training.settings["seed"]
+        return [(name, first + number) for name in self.objectives for number in range(self.seeds)]
 
     @property
     def has_masks(self) -> bool:

@@ -29,6 +29,8 @@ class Reproduce:
         seed: First random seed.
         seeds: Number of random seeds (by default the budget decides).
         data: File or folder of the data, for experiments that need some.
+        jobs: Cells at a time, each in a process with its share of the processor's threads. Small networks
+            gain most, since several threads do little for them.
         no_learning: Train nothing: a control, on whose page no verdict about learning may be yes.
     """
 
@@ -39,6 +41,7 @@ class Reproduce:
     seed: int = 0
     seeds: int | None = None
     data: Path | None = None
+    jobs: int = 1
     no_learning: bool = False
 
     def __post_init__(self) -> None:
@@ -46,6 +49,7 @@ class Reproduce:
         check_seed("--seed", self.seed, maximum=LARGEST_SEED)
         if self.seeds is not None:
             check_integer("--seeds", self.seeds)
+        check_integer("--jobs", self.jobs)
 
 
 def parse(words: Sequence[str]) -> Reproduce:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import torch
 
+from tammes.atomic import write_atomically
 from tammes.data.labeled_graphs import LabeledGraphs
 from tammes.data.zinc import ATOMS, BONDS, zinc
 from tammes.papers.robinson_spectral.graph_regression import (
@@ -156,7 +158,9 @@ def _fitted(run: ZincRun, graphs: Parts, drawing: Path) -> Fit:
     )
     if run.encoding == SIGNNET and not drawing.exists():
         assert network.encoding is not None
-        np.save(drawing, encoded_fluorescein(network.encoding, run.eigenvectors).numpy())
+        file = io.BytesIO()
+        np.save(file, encoded_fluorescein(network.encoding, run.eigenvectors).numpy())
+        write_atomically(drawing, file.getvalue())  # other processes may write it, too
     return fitted
 
 
