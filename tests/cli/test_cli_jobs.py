@@ -150,3 +150,26 @@ def test_a_comparison_with_several_jobs_goes_on_after_a_stop(tmp_path: Path) -> 
     assert ended.stdout.count("epoch 1/20") == 2, "hcl's alone: what was trained is not trained again"
     assert ended.stdout.count("epoch 20/20") == 4
     assert (tmp_path / "report.html").exists()
+
+
+@pytest.mark.processes
+def test_processes_end_with_the_one_that_started_them(tmp_path: Path) -> None:
+    """Though it was killed, and could tell them nothing."""
+    script = (
+        "import sys; from pathlib import Path; from test_cli_jobs import *\n"
+        "if __name__ == '__main__':\n"
+        f"    with Team(waits, Path({str(tmp_path)!r}), jobs=2) as team: list(team.round(NAMES))\n"
+    )
+    (tmp_path / "leader.py").write_text(script)
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(Path(__file__).parent), *sys.path])}
+    process = subprocess.Popen(
+        [sys.executable, str(tmp_path / "leader.py")], env=environment, stderr=subprocess.PIPE, text=True
+    )
+    deadline = time.monotonic() + 60
+    while len(list(tmp_path.glob("begun-*"))) < 2:
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    process.kill()
+    _, errors = process.communicate(timeout=60)  # until the last process has closed it
+    assert "Traceback" not in errors
+    assert sorted(each.name for each in tmp_path.glob("ended-*")) == ["ended-0", "ended-1"]

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, redirect_stdout, suppress
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnProcess
-from typing import Any, TextIO, TypeVar, cast
+from typing import Any, NoReturn, TextIO, TypeVar, cast
 
 from typing_extensions import override
 
@@ -73,21 +73,38 @@ class Team:
             self._receive(process)  # it is ready
         numbers = iter(range(len(names)))
         results: dict[int, Any] = {}
-        at_work = {each for each in self.processes if _send_next(each, numbers, names)}
+
+        def begins(process: Connection) -> bool:
+            number = next(numbers, None)
+            if number is not None:
+                self._send(process, (number, names[number]))
+            return number is not None
+
+        at_work = {process for process in self.processes if begins(process)}
         while at_work:
-            for ready in cast(list[Connection], wait(at_work)):
-                number, results[number] = self._receive(ready)
-                if not _send_next(ready, numbers, names):
-                    at_work.remove(ready)
+            for process in cast(list[Connection], wait(at_work)):
+                number, results[number] = self._receive(process)
+                if not begins(process):
+                    at_work.remove(process)
                 yield number, results[number]
         for process in self.processes:
-            process.send_bytes(pickle.dumps([results[number] for number in range(len(names))]))
+            self._send(process, [results[number] for number in range(len(names))])
+
+    def _send(self, process: Connection, message: Any) -> None:
+        try:
+            process.send_bytes(pickle.dumps(message))
+        except BrokenPipeError:
+            self._fail(process)
 
     def _receive(self, process: Connection) -> Any:
         try:
             return pickle.loads(process.recv_bytes())
         except (EOFError, ConnectionResetError):
-            self.processes[process].join()
+            self._fail(process)
+
+    def _fail(self, process: Connection) -> NoReturn:
+        """Raise the error that says how a process has ended."""
+        self.processes[process].join()
         code = self.processes[process].exitcode or 0
         if code > 0:
             raise SystemExit(code)
@@ -101,14 +118,6 @@ class Team:
             process.terminate()
         for process in self.processes.values():
             process.join()
-
-
-def _send_next(process: Connection, numbers: Iterator[int], names: Sequence[str]) -> bool:
-    """Give a process its next piece; return whether there was one."""
-    number = next(numbers, None)
-    if number is not None:
-        process.send_bytes(pickle.dumps((number, names[number])))
-    return number is not None
 
 
 class Member:
@@ -128,14 +137,24 @@ class Member:
         Args:
             function: function that does the piece with a number.
         """
-        # As bytes: torch would share a tensor's memory, which ends with the process.
-        self.leader.send_bytes(pickle.dumps(None))
-        while True:
-            message = pickle.loads(self.leader.recv_bytes())
-            if isinstance(message, list):
-                return message
+        self._send(None)
+        while not isinstance(message := self._receive(), list):
             number, self.lines.name = message
-            self.leader.send_bytes(pickle.dumps((number, function(number))))
+            self._send((number, function(number)))
+        return message
+
+    def _send(self, message: Any) -> None:
+        try:
+            # As bytes: torch would share a tensor's memory, which ends with the process.
+            self.leader.send_bytes(pickle.dumps(message))
+        except BrokenPipeError:
+            raise KeyboardInterrupt from None  # the leader was killed
+
+    def _receive(self) -> Any:
+        try:
+            return pickle.loads(self.leader.recv_bytes())
+        except (EOFError, ConnectionResetError):
+            raise KeyboardInterrupt from None
 
 
 def _member(work: Callable[..., None], arguments: tuple[Any, ...], leader: Connection) -> None:
