@@ -77,8 +77,9 @@ def _trials(loaded: "Loaded", configs: Sequence[TrainingConfig]) -> list[Trial]:
                     measured[number] = found
         trials = []
         for number, (name, config) in enumerate(zip(choice.objectives, configs, strict=True)):
-            plain_console().print(f"{name} ({number + 1} of {len(configs)})")
             of_seeds = measured[number * choice.seeds : (number + 1) * choice.seeds]
+            if None in of_seeds:
+                plain_console().print(f"{name} ({number + 1} of {len(configs)})")
             trials.append(loaded.trial(name, config, of_seeds))
     return trials
 
@@ -129,7 +130,7 @@ class Loaded:
         """Train one objective, once for each seed, and measure what has not been measured yet."""
         runs, scores = [], []
         for seed, known in enumerate(measured, start=config.seed):
-            if self.choice.seeds > 1:
+            if known is None and self.choice.seeds > 1:
                 plain_console().print(f"{name}, seed {seed}")
             run = self.train(name, replace(config, seed=seed))
             runs.append(run)
