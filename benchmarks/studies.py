@@ -113,7 +113,7 @@ KEPT = (
     Kept(entry="graphs-transport", budget=1.0, data="tu-molecules", name="graphs-transport-molecules"),
     Kept(entry="graphs-hard", budget=1.0, seeds=3, data="tu-enzymes", name="graphs-hard-enzymes"),
     Kept(entry="graphs-transport", budget=1.0, seeds=5, data="tu-enzymes", name="graphs-transport-enzymes"),
-    Kept(entry="graphs-hard", budget=1.0, seeds=5, data="tu-imdb-binary", name="graphs-hard-imdb-binary"),
+    Kept(entry="graphs-hard", budget=1.0, seeds=3, data="tu-imdb-binary", name="graphs-hard-imdb-binary"),
     Kept(
         entry="graphs-transport",
         budget=1.0,
