@@ -34,8 +34,7 @@ class Compare:
         seeds: Number of seeds, from --seed on; with one, no objective is called best.
         out: Folder in which each training is kept as a run, NAME/seed-0 and so on. After a stop the same
             command goes on there, and repeats nothing that has finished (by default nothing is kept).
-        jobs: Trainings at a time, each in a process with its share of the processor's threads. Small networks
-            gain most, since several threads do little for them.
+        jobs: Trainings at a time, each in a process.
         accelerator: Device to compute on; auto takes a GPU if there is one.
         workers: Processes that decode images.
     """
@@ -113,7 +112,9 @@ def options() -> Options:
             **fields_of(Compare, without=("training", "source", "settings")),
         },
         text=text_of(Compare),
-        rare=RARE | training.RARE | {"epsilon", "margin", "radius", "alpha", "equivariance_weight", "groups"},
+        rare=RARE
+        | training.RARE
+        | {"epsilon", "margin", "radius", "alpha", "equivariance_weight", "groups", "workers"},
     )
 
 

@@ -29,8 +29,7 @@ class Reproduce:
         seed: First random seed.
         seeds: Number of random seeds (by default the budget decides).
         data: File or folder of the data, for experiments that need some.
-        jobs: Cells at a time, each in a process with its share of the processor's threads. Small networks
-            gain most, since several threads do little for them.
+        jobs: Measurements at a time, each in a process.
         no_learning: Train nothing: a control, on whose page no verdict about learning may be yes.
     """
 
