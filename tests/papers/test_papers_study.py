@@ -2,7 +2,6 @@
 
 import dataclasses
 import json
-from contextvars import copy_context
 from pathlib import Path
 
 import pytest
@@ -11,7 +10,7 @@ from matplotlib.figure import Figure
 from tammes.papers.entry import Entry, Request
 from tammes.papers.page import Numbers, PaperPage
 from tammes.papers.protocol import Protocol
-from tammes.papers.sharing import SHARING
+from tammes.papers.sharing import Sharing
 from tammes.papers.study import Results, Study, complete
 
 
@@ -356,24 +355,15 @@ def test_a_failing_cell_keeps_the_others(tmp_path):
     assert list(Results(tmp_path / "table.csv", Setting, Score).known) == CELLS[:3]
 
 
-class Elsewhere:
-    """Other processes measure, and the last cell is there first."""
+def run_shared(study: Study[Setting, Score], out: Path, *, writes: bool) -> None:
+    """Run a study whose cells other processes measure, of which the last is there first."""
 
-    def __init__(self, writes: bool) -> None:
-        self.writes = writes
-
-    def measured(self, cells, measure, name):
+    def elsewhere(cells, measure, name):
         named = {str(cell): cell for cell in CELLS}
         for number in reversed(range(cells)):
             yield number, vars(score(named[name(number)]))
 
-
-def run_shared(study: Study[Setting, Score], out: Path, *, writes: bool) -> None:
-    def run() -> None:
-        SHARING.set(Elsewhere(writes))
-        study.run(request_to(out))
-
-    copy_context().run(run)
+    study.run(dataclasses.replace(request_to(out), sharing=Sharing(writes=writes, measured=elsewhere)))
 
 
 def test_scores_may_come_from_elsewhere_in_any_order(tmp_path):

@@ -1,17 +1,14 @@
 """`tammes reproduce`: experiments of the papers, with their numbers beside ours."""
 
-from collections.abc import Callable, Iterator, Sequence
-from contextvars import copy_context
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from tammes.cli.console import plain_console
 from tammes.cli.jobs import Member, Team
 from tammes.cli.options.parsing import check_word
 from tammes.cli.options.reproduce import Reproduce
 from tammes.papers import Entry, entries
-from tammes.papers.sharing import SHARING, Sharing
+from tammes.papers.sharing import ALONE, Sharing
 
 
 def main(choice: Reproduce) -> None:
@@ -31,16 +28,17 @@ def main(choice: Reproduce) -> None:
     console = plain_console()
     console.print(f"{entry.statement} ({entry.source})")
     if choice.jobs == 1:
-        _reproduce(entry, choice, out)
+        _reproduce(entry, choice, out, ALONE)
     else:
         with Team(measure_some, choice, out, jobs=choice.jobs) as team:
-            copy_context().run(_reproduce, entry, choice, out, First(team))
+            sharing = Sharing(
+                measured=lambda cells, _, name: team.round([name(number) for number in range(cells)])
+            )
+            _reproduce(entry, choice, out, sharing)
     console.print(f"open {out / 'report.html'}")
 
 
-def _reproduce(entry: Entry, choice: Reproduce, out: Path, sharing: Sharing | None = None) -> None:
-    if sharing is not None:
-        SHARING.set(sharing)
+def _reproduce(entry: Entry, choice: Reproduce, out: Path, sharing: Sharing) -> None:
     entry.reproduce(
         out,
         budget=choice.budget,
@@ -48,6 +46,7 @@ def _reproduce(entry: Entry, choice: Reproduce, out: Path, sharing: Sharing | No
         seeds=choice.seeds,
         data=choice.data,
         learning=not choice.no_learning,
+        sharing=sharing,
     )
 
 
@@ -60,35 +59,8 @@ def measure_some(choice: Reproduce, out: Path, member: Member) -> None:
         member: gives out numbers of cells, and takes their scores.
     """
     (entry,) = (entry for entry in entries() if entry.name == choice.name)
-    _reproduce(entry, choice, out, Further(member))
-
-
-@dataclass(frozen=True)
-class First:
-    """The process that writes a study while others measure its cells."""
-
-    team: Team
-    writes = True
-
-    def measured(
-        self, cells: int, measure: Callable[[int], Any], name: Callable[[int], str]
-    ) -> Iterator[tuple[int, Any]]:
-        """Yield the scores of the other processes as they come."""
-        return self.team.round([name(number) for number in range(cells)])
-
-
-@dataclass(frozen=True)
-class Further:
-    """A process that measures cells and writes nothing."""
-
-    member: Member
-    writes = False
-
-    def measured(
-        self, cells: int, measure: Callable[[int], Any], name: Callable[[int], str]
-    ) -> Iterator[tuple[int, Any]]:
-        """Measure cells until none is left, and yield the scores of all."""
-        yield from enumerate(self.member.round(measure))
+    sharing = Sharing(writes=False, measured=lambda cells, measure, name: enumerate(member.round(measure)))
+    _reproduce(entry, choice, out, sharing)
 
 
 def _show(found: Sequence[Entry]) -> None:

@@ -9,7 +9,6 @@ from tammes.data.file_digest import files_digest
 from tammes.data.listing import files_below
 from tammes.papers.entry import Request
 from tammes.papers.protocol import Protocol
-from tammes.papers.sharing import SHARING
 
 STUDY = "study.json"
 """File of the description."""
@@ -60,7 +59,7 @@ def claim(request: Request, protocol: Protocol) -> None:
                 "ones to resume it, or choose another folder"
             )
         return
-    if SHARING.get().writes:
+    if request.sharing.writes:
         write_atomically(path, (json.dumps(ours, indent=1) + "\n").encode("utf-8"))
 
 

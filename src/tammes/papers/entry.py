@@ -10,6 +10,7 @@ from pathlib import Path
 
 import tammes.papers
 from tammes.checks import check_seed, check_seeds
+from tammes.papers.sharing import ALONE, Sharing
 
 LARGEST_SEED = 2**32 - 1
 """Largest seed of a study: NumPy takes no larger ones."""
@@ -71,6 +72,7 @@ class Entry:
         seeds: int | None = None,
         data: Path | None = None,
         learning: bool = True,
+        sharing: Sharing = ALONE,
     ) -> None:
         """Run the experiment; `Request` describes the arguments.
 
@@ -83,7 +85,16 @@ class Entry:
         if seeds is not None:
             check_seeds(seed, seeds, maximum=LARGEST_SEED)
         self.run(
-            Request(entry=self, out=out, budget=budget, seed=seed, seeds=seeds, data=data, learning=learning)
+            Request(
+                entry=self,
+                out=out,
+                budget=budget,
+                seed=seed,
+                seeds=seeds,
+                data=data,
+                learning=learning,
+                sharing=sharing,
+            )
         )
 
 
@@ -101,6 +112,7 @@ class Request:
         data: file or folder given by the user; None for an entry that needs none.
         learning: whether networks learn; without, learning rates are zero or there are no steps, and no
             verdict about what training brings may be yes.
+        sharing: how the measurements are shared between processes.
     """
 
     entry: Entry
@@ -110,6 +122,7 @@ class Request:
     seeds: int | None = None
     data: Path | None = None
     learning: bool = True
+    sharing: Sharing = ALONE
 
     def seed_range(self, full: int, *, fewest: int = 1) -> range:
         """Return the random seeds: as many as asked for, or the budget's part of the full number.

@@ -11,7 +11,6 @@ from tammes.atomic import write_atomically
 from tammes.papers.entry import Request
 from tammes.papers.finding import NOTHING, OPEN, Check, Effect, Finding
 from tammes.papers.protocol import Protocol
-from tammes.papers.sharing import SHARING
 from tammes.report.markup import Panel, inline_svg, render
 
 
@@ -96,7 +95,7 @@ def write_page(page: PaperPage, request: Request, protocol: Protocol) -> None:
     The files are `figure.svg`, `report.html`, which is self-contained, and `findings.json` for programs. The
     first of several processes writes them.
     """
-    if not SHARING.get().writes:
+    if not request.sharing.writes:
         return
     page.overview.savefig(request.out / "figure.svg", facecolor="white", dpi=200)
     content = render(

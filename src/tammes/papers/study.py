@@ -18,7 +18,7 @@ from tammes.papers.claim import claim
 from tammes.papers.entry import Request
 from tammes.papers.page import PaperPage, write_page
 from tammes.papers.protocol import Protocol
-from tammes.papers.sharing import SHARING
+from tammes.papers.sharing import ALONE, Sharing
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -111,7 +111,7 @@ class Study(Generic[Cell, Score]):
             KeyboardInterrupt: after Ctrl-C; a `partial` study has written its page by then.
         """
         claim(request, self.protocol)
-        results = Results(request.out / "table.csv", type(self.cells[0]), self.scores)
+        results = Results(request.out / "table.csv", type(self.cells[0]), self.scores, request.sharing)
         try:
             complete(results, self.cells, self.measure, name=self.name)
         finally:
@@ -132,6 +132,7 @@ class Results(Generic[Cell, Score]):
         path: CSV file; the first line makes it, and its folder must exist by then.
         cell: type of the cells; see `Study`.
         scores: type of the scores; see `Study`.
+        sharing: how the measurements are shared between processes.
 
     Attributes:
         known: scores in the file, in its order.
@@ -156,8 +157,8 @@ class Results(Generic[Cell, Score]):
         {Square(width=2): SquareScore(area=4.0)}
     """
 
-    def __init__(self, path: Path, cell: type[Cell], scores: type[Score]) -> None:
-        self.path = path
+    def __init__(self, path: Path, cell: type[Cell], scores: type[Score], sharing: Sharing = ALONE) -> None:
+        self.path, self.sharing = path, sharing
         self.kinds = cell, scores
         self._columns = [field.name for kind in self.kinds for field in dataclasses.fields(kind)]
         self.known: dict[Cell, Score] = {}
@@ -170,10 +171,11 @@ class Results(Generic[Cell, Score]):
         Raises:
             OSError: a line that cannot be written.
         """
+        if self.sharing.writes:
+            self._write([*dataclasses.asdict(cell).values(), *dataclasses.asdict(score).values()])
         self.known[cell] = score
-        if not SHARING.get().writes:
-            return
-        values = [*dataclasses.asdict(cell).values(), *dataclasses.asdict(score).values()]
+
+    def _write(self, values: Sequence[object]) -> None:
         with self.path.open("ab") as file:
             if file.tell() == 0:
                 file.write(_line(self._columns))
@@ -192,7 +194,7 @@ class Results(Generic[Cell, Score]):
                     f"expected a CSV table in UTF-8 in {self.path}, got something else ({error}); "
                     "save it as CSV in UTF-8, move it away, or choose another folder"
                 ) from error
-        if whole < len(content) and SHARING.get().writes:
+        if whole < len(content) and self.sharing.writes:
             os.truncate(self.path, whole)
 
     def _read_lines(self, text: str) -> None:
@@ -253,7 +255,7 @@ def complete(
     *,
     name: Callable[[Cell], str],
 ) -> dict[Cell, Score]:
-    """Measure the cells that the results lack, here or as `SHARING` says, and return the scores of all cells.
+    """Measure the cells that the results lack, here or elsewhere, and return the scores of all cells.
 
     A bar on stderr shows the progress; without a terminal, each measured cell prints a line.
 
@@ -268,7 +270,7 @@ def complete(
     """
     missing = [cell for cell in cells if cell not in results.known]
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    console = Console(stderr=True, markup=False, highlight=False, quiet=not SHARING.get().writes)
+    console = Console(stderr=True, markup=False, highlight=False, quiet=not results.sharing.writes)
     on_terminal = console.is_terminal
     try:
         with Progress(*columns, console=console, transient=True, disable=not on_terminal) as progress:
@@ -278,7 +280,7 @@ def complete(
                 progress.update(bar, description=name(missing[number]))
                 return vars(measure(missing[number]))
 
-            found = SHARING.get().measured(len(missing), begun, lambda number: name(missing[number]))
+            found = results.sharing.measured(len(missing), begun, lambda number: name(missing[number]))
             for done, (number, values) in enumerate(found, start=len(cells) - len(missing) + 1):
                 results.append(missing[number], results.kinds[1](**values))
                 progress.update(bar, description=name(missing[number]), advance=1)

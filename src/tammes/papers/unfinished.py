@@ -9,7 +9,6 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from tammes.papers.sharing import SHARING
 from tammes.training.run_folder import RunFolder
 
 
@@ -21,6 +20,7 @@ class Unfinished:
 
     Args:
         study: folder of the study.
+        alone: whether no other process measures cells of the study.
 
     Example:
         >>> import tempfile
@@ -34,6 +34,7 @@ class Unfinished:
     """
 
     study: Path
+    alone: bool = True
 
     @property
     def path(self) -> Path:
@@ -44,7 +45,7 @@ class Unfinished:
     def training(self, *settings: object) -> Iterator[RunFolder]:
         """Yield the folder of a training, which resumes if the study was stopped in it.
 
-        The folder is deleted when the context ends without an error. If one process measures alone, that of
+        The folder is deleted when the context ends without an error. If no other process measures, that of
         any other training is deleted when it begins.
 
         Args:
@@ -54,7 +55,7 @@ class Unfinished:
         name = hashlib.sha256(repr(settings).encode()).hexdigest()[:16]
         folder = RunFolder(path=self.path / name)
         if not folder.path.is_dir():
-            if SHARING.get().writes:
+            if self.alone:
                 shutil.rmtree(self.path, ignore_errors=True)
             folder.path.mkdir(parents=True)
         yield replace(folder, resume=folder.config.exists())

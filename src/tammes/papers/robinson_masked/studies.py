@@ -79,7 +79,7 @@ class MaskedPlan:
         """
         scale = scale_of(request)
         sets = image_sets(request.required_data(), size=scale.side)
-        unfinished = Unfinished(study=request.out) if scale.resumes else None
+        unfinished = Unfinished(study=request.out, alone=request.sharing.writes) if scale.resumes else None
         study = MaskedStudy(sets=sets, scale=scale, draw=drawer(sets), unfinished=unfinished)
         protocol = Protocol(
             seeds=scale.seeds,
@@ -89,7 +89,7 @@ class MaskedPlan:
             searched_on="validation images, a part of the training images",
         )
         claim(request, protocol)
-        results = Results(request.out / "table.csv", MaskedRun, MaskedScore)
+        results = Results(request.out / "table.csv", MaskedRun, MaskedScore, request.sharing)
         known = beside(request.out)
         shown: dict[str, Bases] = {}
         for data in study.sets:

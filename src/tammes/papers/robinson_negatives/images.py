@@ -182,8 +182,9 @@ def run(request: Request) -> None:
         searched_on="validation images, a part of the training images",
     )
     claim(request, protocol)
-    results = Results(request.out / "table.csv", ImageRun, ImageScore)
-    measure = measurer(study.sets, scale, Unfinished(study=request.out) if scale.on_gpu else None)
+    results = Results(request.out / "table.csv", ImageRun, ImageScore, request.sharing)
+    unfinished = Unfinished(study=request.out, alone=request.sharing.writes) if scale.on_gpu else None
+    measure = measurer(study.sets, scale, unfinished)
     runs: dict[str, dict[str, ImageRun]] = {data: {} for data in study.sets}
     shown: dict[str, ImageArms] = {}
 

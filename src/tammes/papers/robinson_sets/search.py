@@ -62,7 +62,7 @@ def run(request: Request) -> None:
         searched_on="validation graphs",
     )
     claim(request, protocol)
-    results = Results(request.out / "table.csv", GraphTraining, GraphScore)
+    results = Results(request.out / "table.csv", GraphTraining, GraphScore, request.sharing)
     shown: dict[GraphTraining, GraphScore] = {}
     for task, seed in product(product(names, (CLIQUE, INDEPENDENT), METHODS), protocol.seeds):
         best = search(
