@@ -52,7 +52,8 @@ def test_the_recorded_comparisons_are_those_of_the_demo() -> None:
         [sys.executable, "-c", script], cwd=FOLDER, capture_output=True, text=True, check=True
     ).stdout
     made = (FOLDER.parent / "Makefile").read_text().replace("\\\n\t\t", "")
-    demo = [re.sub(r" --report \S+", "", line) for line in made.splitlines() if "tammes compare" in line]
+    compares = [line for line in made.splitlines() if "tammes compare" in line]
+    demo = [re.sub(r" --(report|jobs) \S+", "", line) for line in compares]
     assert demo == [f"\t$(BIN)/tammes compare {words}" for words in said.splitlines()]
 
 
