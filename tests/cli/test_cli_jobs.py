@@ -101,6 +101,21 @@ def test_an_interrupt_stops_all_processes_and_waits_for_them(tmp_path: Path) -> 
     assert sorted(each.name for each in tmp_path.iterdir()) == ["begun-0", "begun-1", "ended-0", "ended-1"]
 
 
+def ignores_signals(member: Member) -> None:
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    member.round(int)
+    member.round(int)
+
+
+@pytest.mark.processes
+def test_a_process_that_waits_ends_without_a_signal() -> None:
+    """As code in C may lose one."""
+    begin = time.monotonic()
+    with Team(ignores_signals, jobs=1) as team:
+        assert list(team.round(["a"])) == [(0, 0)]
+    assert time.monotonic() - begin < 50
+
+
 WORDS = (
     "compare simclr hcl --data digits --epochs 2 --seeds 2 --batch-size 512 encoder:convnet --encoder.width 8"
 )

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from textwrap import dedent
+from typing import Any
 
 import pytest
 import torch
@@ -32,6 +33,7 @@ from tammes.training import (
 from tammes.training.loader import PairBatch
 from tammes.training.module import ContrastiveModule
 from tammes.training.progress import EpochProgressBar
+from tammes.training.weights import save_weights
 from tiny import make_config, random_images
 
 
@@ -127,6 +129,24 @@ def test_ctrl_c_saves_after_the_step(
     saved = checkpoint.load_checkpoint(tmp_path / "run/checkpoints/last.ckpt")
     assert saved["global_step"] == step + 1
     train_in(tmp_path / "run", make_config(), random_images(22), resume=True)
+    assert_same_run(whole, tmp_path / "run")
+
+
+def test_ctrl_c_behind_the_last_step_stops_as_well(
+    tmp_path: Path, whole: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def save(*arguments: Any) -> None:
+        os.kill(os.getpid(), signal.SIGINT)
+        save_weights(*arguments)
+
+    monkeypatch.setattr("tammes.training.loop.save_weights", save)
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # as in a terminal
+    try:
+        with pytest.raises(Stopped, match=r"stopped at the end of the training: .*resume=True") as stopped:
+            train_in(tmp_path / "run", make_config(), random_images(22))
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert stopped.value.signal_number == signal.SIGINT
     assert_same_run(whole, tmp_path / "run")
 
 

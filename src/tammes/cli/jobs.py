@@ -114,8 +114,9 @@ class Team:
         )
 
     def _end(self) -> None:
-        for process in self.processes.values():
+        for connection, process in self.processes.items():
             process.terminate()
+            connection.close()  # which ends a process that waits for a message, should the signal be lost
         for process in self.processes.values():
             process.join()
 

@@ -108,7 +108,12 @@ def train(
                 if not group.is_single and machine.device_type == "gpu" and request.is_active:
                     message = f"tammes: {launch.name} waits for another process, which has ended: "
                     stack.enter_context(watchdog(request.is_recorded, message + _how_to_resume(folder)))
-                return _train(run_config, examples, folder, monitor, machine, request)
+                run = _train(run_config, examples, folder, monitor, machine, request)
+                if request.is_recorded_anywhere():  # behind the last step, where nothing was left to stop
+                    assert request.signal_number is not None
+                    message = f"stopped at the end of the training: {_how_to_resume(folder)}"
+                    raise Stopped(message, request.signal_number)
+                return run
         except LostProcessError as error:
             raise LostProcessError(f"{error}: {_how_to_resume(folder)}") from error
 
