@@ -2,7 +2,7 @@
 
 import shlex
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -11,14 +11,24 @@ from tammes.cli.advice import advice, positives_of_texts, print_advice
 from tammes.cli.conclusion import conclusion
 from tammes.cli.console import plain_console
 from tammes.cli.exhibit import check_rows
-from tammes.cli.floors import floors
+from tammes.cli.floors import floor_features, floor_trials
 from tammes.cli.jobs import Member, Team
 from tammes.cli.loading import left_out
 from tammes.cli.options.compare import Compare
 from tammes.cli.outcome import write_report
 from tammes.cli.output import prepare_output
-from tammes.cli.scores import CURVE_POINTS, Measure, Measured, Trial, encoded, knn_of, score_table, seconds_of
-from tammes.training import Data, Machine, Run, RunFolder, Stopped, TrainingConfig, train
+from tammes.cli.scores import (
+    CURVE_POINTS,
+    Featurize,
+    Measure,
+    Measured,
+    Trial,
+    encoded,
+    knn_of,
+    score_table,
+    seconds_of,
+)
+from tammes.training import Data, Machine, Run, RunFolder, Stopped, TrainingConfig, load_run, train
 
 
 def main(choice: Compare) -> None:
@@ -33,12 +43,11 @@ def main(choice: Compare) -> None:
     said = advice(choice.source, data, configs)
     print_advice((*positives_of_texts(data, configs[0]), *said))
     try:
-        trials = _trials(loaded, configs)
+        trials, baselines = _measured(loaded, configs)
     except Stopped as stop:
         raise Stopped(_how_to_resume(choice), stop.signal_number) from None
     except KeyboardInterrupt:
         raise KeyboardInterrupt(_how_to_resume(choice)) from None
-    baselines = () if measure is None else floors(data, trials[0].runs, measure, loaded.machine.device)
     rows = [(trial.name, trial.scores, [seconds_of(trial.runs)]) for trial in trials]
     test_rows = 0 if measure is None else len(measure.test)
     console.print(
@@ -62,26 +71,28 @@ def _how_to_resume(choice: Compare) -> str:
     return f"stopped: the same command goes on from here, by what {choice.out} holds"
 
 
-def _trials(loaded: "Loaded", configs: Sequence[TrainingConfig]) -> list[Trial]:
-    """Train and measure each objective with each seed."""
+def _measured(loaded: "Loaded", configs: Sequence[TrainingConfig]) -> tuple[list[Trial], tuple[Trial, ...]]:
+    """Train and measure each objective with each seed, and return their trials and those of the floors."""
     choice = loaded.choice
+    if choice.jobs == 1 or len(choice.trainings) == 1:
+        trials = loaded.trials(configs, [None] * len(choice.trainings))
+        named = loaded.floors(trials[0].runs)
+        return trials, floor_trials([(name, loaded.measured(features)) for name, features in named])
     with ExitStack() as stack:
-        measured: list[Measured | None] = [None] * len(choice.trainings)
-        if choice.jobs > 1 and len(choice.trainings) > 1:
-            if choice.out is None:
-                out = Path(stack.enter_context(tempfile.TemporaryDirectory()))
-                loaded = replace(loaded, choice=replace(choice, out=out))
-            names = [f"{name}, seed {seed}" for name, seed in choice.trainings]
-            with Team(train_some, loaded.choice, jobs=min(choice.jobs, len(names))) as team:
-                for number, found in team.round(names):
-                    measured[number] = found
-        trials = []
-        for number, (name, config) in enumerate(zip(choice.objectives, configs, strict=True)):
-            of_seeds = measured[number * choice.seeds : (number + 1) * choice.seeds]
-            if None in of_seeds:
-                plain_console().print(f"{name} ({number + 1} of {len(configs)})")
-            trials.append(loaded.trial(name, config, of_seeds))
-    return trials
+        if choice.out is None:
+            out = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+            loaded = replace(loaded, choice=replace(choice, out=out))
+        names = [f"{name}, seed {seed}" for name, seed in choice.trainings]
+        team = stack.enter_context(Team(train_some, loaded.choice, jobs=min(choice.jobs, len(names))))
+        trials = loaded.trials(configs, _in_order(team.round(names)))
+        floors = [name for name, _ in loaded.floors(trials[0].runs)]
+        found = _in_order(team.round(floors))
+        return trials, floor_trials(list(zip(floors, found, strict=True)))
+
+
+def _in_order(found: Iterable[tuple[int, Measured]]) -> list[Measured]:
+    """Return what was measured in the order of its numbers."""
+    return [measured for _, measured in sorted(found, key=lambda each: each[0])]
 
 
 def train_some(choice: Compare, member: Member) -> None:
@@ -95,9 +106,13 @@ def train_some(choice: Compare, member: Member) -> None:
 
     def measured(number: int) -> Measured:
         name, seed = choice.trainings[number]
-        return loaded.measured(loaded.train(name, replace(choice.config(name, loaded.data), seed=seed)))
+        run = loaded.train(name, replace(choice.config(name, loaded.data), seed=seed))
+        return loaded.measured(encoded(run.model))
 
     member.round(measured)
+    folders = [loaded.folder(name, seed) for name, seed in choice.trainings[: choice.seeds]]
+    floors = loaded.floors([load_run(folder, trust=True) for folder in folders])
+    member.round(lambda number: loaded.measured(floors[number][1]))
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -126,20 +141,48 @@ class Loaded:
         measure = None if held_out is None else Measure.of(data, held_out, knn_of(choice.source))
         return cls(choice=choice, data=data, held_out=held_out, measure=measure, machine=machine)
 
-    def trial(self, name: str, config: TrainingConfig, measured: Sequence[Measured | None]) -> Trial:
-        """Train one objective, once for each seed, and measure what has not been measured yet."""
+    def trials(self, configs: Sequence[TrainingConfig], measured: Sequence[Measured | None]) -> list[Trial]:
+        """Train each objective, once for each seed, and measure what has not been measured yet.
+
+        Args:
+            configs: settings of the first training of each objective.
+            measured: what is known of each training.
+        """
+        choice = self.choice
+        trials = []
+        for number, (name, config) in enumerate(zip(choice.objectives, configs, strict=True)):
+            known = measured[number * choice.seeds : (number + 1) * choice.seeds]
+            if None in known:
+                plain_console().print(f"{name} ({number + 1} of {len(configs)})")
+            trials.append(self._trial(name, config, known))
+        return trials
+
+    def _trial(self, name: str, config: TrainingConfig, measured: Sequence[Measured | None]) -> Trial:
         runs, scores = [], []
         for seed, known in enumerate(measured, start=config.seed):
             if known is None and self.choice.seeds > 1:
                 plain_console().print(f"{name}, seed {seed}")
             run = self.train(name, replace(config, seed=seed))
             runs.append(run)
-            scores.append(self.measured(run) if known is None else known)
+            scores.append(self.measured(encoded(run.model)) if known is None else known)
         return Trial(name=name, measured=tuple(scores), runs=tuple(runs))
 
-    def measured(self, run: Run) -> Measured:
-        """Return the accuracies of a run's encoder."""
-        return Measured() if self.measure is None else self.measure.of_features(encoded(run.model))
+    def floors(self, runs: Sequence[Run]) -> list[tuple[str, Featurize]]:
+        """Return the features without training, with their names; none if nothing is measured.
+
+        Args:
+            runs: runs of an objective, one for each seed.
+        """
+        return [] if self.measure is None else floor_features(self.data, runs, self.machine.device)
+
+    def measured(self, features: Featurize) -> Measured:
+        """Return the accuracies of features."""
+        return Measured() if self.measure is None else self.measure.of_features(features)
+
+    def folder(self, name: str, seed: int) -> Path:
+        """Return the folder of a run within the folder of the comparison."""
+        assert self.choice.out is not None
+        return self.choice.out / name / f"seed-{seed}"
 
     def train(self, name: str, config: TrainingConfig) -> Run:
         """Train one objective with one seed, or go on with the run in its folder."""
@@ -147,7 +190,7 @@ class Loaded:
         monitor = None if self.measure is None else self.measure.monitor(every=every)
         folder = None
         if self.choice.out is not None:
-            folder = RunFolder(path=self.choice.out / name / f"seed-{config.seed}")
+            folder = RunFolder(path=self.folder(name, config.seed))
             folder = replace(folder, resume=folder.config.exists())
         source = self.choice.source.data
         run = train(config, self.data, source=source, folder=folder, monitor=monitor, machine=self.machine)

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import adaptive_avg_pool2d, adaptive_avg_pool3d
 
-from tammes.cli.scores import BATCH, Featurize, Measure, Trial, encoded
+from tammes.cli.scores import BATCH, Featurize, Measure, Measured, Trial, encoded
 from tammes.data import GraphSet, GraphStream, Images, NodeSet, Texts, Volumes, as_floats
 from tammes.data.volumes import Size
 from tammes.encoders import TimmConfig, TransformersConfig, UnavailableWeightsError
@@ -91,38 +91,60 @@ def weighted_words(train: Texts, dim: int) -> Featurize | None:
 def floors(data: Data, runs: Sequence[Run], measure: Measure, device: torch.device) -> tuple[Trial, ...]:
     """Return the trials without a trained encoder: the untrained one, and a plain description of the data.
 
-    An encoder that was pretrained is measured as it was before the training, unless a resumed run no longer
+    Args:
+        data: data that the runs were trained on.
+        runs: a run for each seed.
+        measure: measurements of these runs.
+        device: device to compute on.
+    """
+    named = floor_features(data, runs, device)
+    return floor_trials([(name, measure.of_features(features)) for name, features in named])
+
+
+def floor_features(data: Data, runs: Sequence[Run], device: torch.device) -> list[tuple[str, Featurize]]:
+    """Return features without training, with their names: for each seed those of an encoder, and plain ones.
+
+    An encoder that was pretrained is taken as it was before the training, unless a resumed run no longer
     finds its weights.
 
     Args:
         data: data that the runs were trained on.
         runs: a run for each seed, for which the untrained encoders are built.
-        measure: measurements of these runs.
         device: device to compute on.
     """
-    untrained = _untrained(runs, measure, device)
+    return [*_untrained(runs, device), *_plain(data, runs[0].model.encoder.features)]
+
+
+def floor_trials(named: Sequence[tuple[str, Measured]]) -> tuple[Trial, ...]:
+    """Return a trial for each name, with the measurements of one name as those of its seeds.
+
+    Args:
+        named: names, and what was measured of their features.
+    """
+    return tuple(
+        Trial(name=name, measured=tuple(each for of, each in named if of == name))
+        for name in dict.fromkeys(name for name, _ in named)
+    )
+
+
+def _plain(data: Data, dim: int) -> list[tuple[str, Featurize]]:
+    """Return descriptions of the data that no encoder makes; those of texts in at most `dim` dimensions."""
     if isinstance(data, Texts):
-        dim = runs[0].model.encoder.features
         features = weighted_words(data, dim)
         if features is None:
-            return untrained
-        width = features(data.subset([0])).shape[1]
-        name = f"tf-idf in {width} dimensions"
-        return *untrained, Trial(name=name, measured=(measure.of_features(features),))
+            return []
+        return [(f"tf-idf in {features(data.subset([0])).shape[1]} dimensions", features)]
     if isinstance(data, GraphSet | GraphStream):
-        return *untrained, Trial(name="degree histogram", measured=(measure.of_features(degrees),))
+        return [("degree histogram", degrees)]
     if isinstance(data, NodeSet):
-        return (
-            *untrained,
-            Trial(name="features of the nodes", measured=(measure.of_features(given_features),)),
-            Trial(name="features averaged over two hops", measured=(measure.of_features(averaged_features),)),
-        )
+        return [
+            ("features of the nodes", given_features),
+            ("features averaged over two hops", averaged_features),
+        ]
     if isinstance(data, Volumes):
-        name = f"voxels at {'x'.join(map(str, _coarse(data.size)))}"
-        return *untrained, Trial(name=name, measured=(measure.of_features(voxels),))
+        return [(f"voxels at {'x'.join(map(str, _coarse(data.size)))}", voxels)]
     side = LARGEST_SIDE
-    name = "raw pixels" if data.size <= side else f"pixels at {side}x{side}"
-    return *untrained, Trial(name=name, measured=(measure.of_features(pixels),))
+    return [("raw pixels" if data.size <= side else f"pixels at {side}x{side}", pixels)]
 
 
 def before_training(run: Run, device: torch.device) -> tuple[str, Model] | None:
@@ -139,10 +161,7 @@ def before_training(run: Run, device: torch.device) -> tuple[str, Model] | None:
     return f"{'pretrained' if is_pretrained else 'untrained'} encoder", model
 
 
-def _untrained(runs: Sequence[Run], measure: Measure, device: torch.device) -> tuple[Trial, ...]:
+def _untrained(runs: Sequence[Run], device: torch.device) -> list[tuple[str, Featurize]]:
     found = [before_training(run, device) for run in runs]
-    named = [each for each in found if each is not None]
-    if len(named) < len(found):
-        return ()
-    measured = tuple(measure.of_features(encoded(model)) for _, model in named)
-    return (Trial(name=named[0][0], measured=measured),)
+    named = [(each[0], encoded(each[1])) for each in found if each is not None]
+    return named if len(named) == len(found) else []
