@@ -36,6 +36,7 @@ def run(script: str, *words: str) -> subprocess.CompletedProcess[str]:
         ("heads.py", "| batch normalization | 1 |"),
         ("images.py", "| colors by kornia |"),
         ("masked.py", "| CAN, half hidden |"),
+        ("shared_machine.py", "| one thread |"),
         ("training.py --alone", "| 1 | bf16-mixed | tammes |"),
     ],
 )

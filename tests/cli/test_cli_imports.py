@@ -3,6 +3,7 @@
 Times would depend on the machine; what is imported decides them.
 """
 
+import os
 import shlex
 import subprocess
 import sys
@@ -101,3 +102,22 @@ def test_the_library_imports_lightning_with_the_loop() -> None:
     assert (
         ended.stderr.splitlines()[-1] == "AttributeError: module 'tammes.training' has no attribute 'nothing'"
     )
+
+
+@pytest.mark.parametrize(
+    ("given", "spins"),
+    [({}, "4000"), ({"GOMP_SPINCOUNT": "7"}, "7"), ({"OMP_WAIT_POLICY": "passive"}, "None")],
+)
+def test_threads_of_openmp_sleep_soon_unless_the_environment_says_how_they_wait(
+    given: dict[str, str], spins: str
+) -> None:
+    inherited = {name: value for name, value in os.environ.items() if "OMP_" not in name}
+    script = f"{SCRIPT}\nimport os\nprint(os.environ.get('GOMP_SPINCOUNT'))"
+    done = subprocess.run(
+        [sys.executable, "-c", script, "torch", "--version"],
+        check=True,
+        capture_output=True,
+        text=True,
+        env={**inherited, **given},
+    )
+    assert done.stdout.split() == ["0", spins], "the variable is there before torch is"

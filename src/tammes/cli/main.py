@@ -63,6 +63,14 @@ def solve() -> None:
     """Find cliques, independent sets, cuts or covers in graphs, by networks trained without solutions."""
 
 
+SPINS = "GOMP_SPINCOUNT", "4000"
+"""Variable that says how often threads of OpenMP ask for each other before they sleep, and our number.
+
+By default it is 300,000, milliseconds at the end of each operation. Beside another busy process that makes
+torch several times slower (`benchmarks/shared_machine.py`): a thread without a processor is waited for by one
+that keeps a processor busy.
+"""
+
 COMMANDS = (
     *(train, embed, encode, evaluate, search, diagnose, export),
     *(compare, report, reproduce, theory, plan, solve),
@@ -84,6 +92,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         features-adversarial...
         0
     """
+    if "OMP_WAIT_POLICY" not in os.environ:
+        os.environ.setdefault(*SPINS)  # read when torch is imported
     signals = Signals()
     with signals.handled(until_exit=arguments is None):
         words = sys.argv[1:] if arguments is None else list(arguments)
