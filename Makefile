@@ -46,9 +46,9 @@ $(VENV)/ready: pyproject.toml constraints.txt
 	touch $@
 
 demo: setup
-	$(BIN)/tammes compare simclr dcl hcl hcl-ot --data digits --seeds 3 --epochs 30 --jobs $(JOBS) \
-		--report demo/report.html schedule:constant
-	$(BIN)/tammes compare simclr hcl --data glyphs --class-prior 0.0025 --seeds 5 --epochs 10 --batch-size 128 \
+	$(BIN)/tammes compare simclr dcl hcl hcl-ot --data digits --seeds 3 --epochs 20 --jobs $(JOBS) \
+		--report demo/report.html schedule:constant encoder:convnet --encoder.width 16
+	$(BIN)/tammes compare simclr hcl --data glyphs --class-prior 0.0025 --seeds 3 --epochs 10 --batch-size 128 \
 		--jobs $(JOBS) --learning-rate 0.0005 --report demo/glyphs.html schedule:constant \
 		encoder:convnet --encoder.width 16
 

@@ -47,7 +47,7 @@ def test_it_runs_through(script: str, row: str) -> None:
     assert "allowed" not in done.stdout
 
 
-def test_the_recorded_comparisons_are_those_of_the_demo() -> None:
+def test_the_demo_has_the_recorded_comparisons_with_less_training() -> None:
     script = "from comparisons import DIGITS, GLYPHS; print(DIGITS); print(GLYPHS)"
     said = subprocess.run(
         [sys.executable, "-c", script], cwd=FOLDER, capture_output=True, text=True, check=True
@@ -55,7 +55,12 @@ def test_the_recorded_comparisons_are_those_of_the_demo() -> None:
     made = (FOLDER.parent / "Makefile").read_text().replace("\\\n\t\t", "")
     compares = [line for line in made.splitlines() if "tammes compare" in line]
     demo = [re.sub(r" --(report|jobs) \S+", "", line) for line in compares]
-    assert demo == [f"\t$(BIN)/tammes compare {words}" for words in said.splitlines()]
+    digits, glyphs = said.splitlines()
+    shorter = [
+        f"{digits.replace('--epochs 30', '--epochs 20')} encoder:convnet --encoder.width 16",
+        glyphs.replace("--seeds 5", "--seeds 3"),
+    ]
+    assert demo == [f"\t$(BIN)/tammes compare {words}" for words in shorter]
 
 
 @pytest.mark.skipif(find_spec("lightly") is not None, reason="lightly is installed")
