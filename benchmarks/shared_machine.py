@@ -77,7 +77,7 @@ def main() -> None:
     choice = parser.parse_args()
     epochs, repeats = (1, 1) if choice.smoke else (choice.epochs, choice.repeats)
     print(description())
-    print(f"\nSeconds of {epochs} epochs on digits, medians of {repeats}, of all threads:\n")
+    print(f"\nSeconds of {epochs} epochs on digits, medians of {repeats}:\n")
     print("| threads wait | alone | beside one busy process |\n|---|---|---|")
     measured: dict[tuple[str, int], list[float]] = {}
     for _ in range(repeats):

@@ -109,6 +109,7 @@ RECORDS = (
     ("benchmarks.md", "| threads | loop | images/s", "2026-11-28-training-avx512.md"),
     ("benchmarks.md", "| threads | loop, % of a step", "2026-11-28-training-avx512.md"),
     ("benchmarks.md", "| seed | loop | accuracy of 20", "2026-11-28-training-avx512.md"),
+    ("benchmarks.md", "| threads wait | alone", "2026-11-29-shared_machine-avx512.md"),
     ("benchmarks.md", "| augmentation | ms", "2026-11-29-images-avx512.md"),
     ("benchmarks.md", "| network, forward and backward | ms", "2026-11-29-images-avx512.md"),
     ("benchmarks.md", "|  | processor seconds, median", "2026-11-27-graphs-avx2.md"),

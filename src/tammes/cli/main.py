@@ -66,9 +66,8 @@ def solve() -> None:
 SPINS = "GOMP_SPINCOUNT", "4000"
 """Variable that says how often threads of OpenMP ask for each other before they sleep, and our number.
 
-By default it is 300,000, milliseconds at the end of each operation. Beside another busy process that makes
-torch several times slower (`benchmarks/shared_machine.py`): a thread without a processor is waited for by one
-that keeps a processor busy.
+By default they ask 300,000 times at the end of each operation, which beside another busy process takes many
+times as long as the operations (`benchmarks/shared_machine.py`).
 """
 
 COMMANDS = (
