@@ -101,6 +101,30 @@ def test_an_interrupt_stops_all_processes_and_waits_for_them(tmp_path: Path) -> 
     assert sorted(each.name for each in tmp_path.iterdir()) == ["begun-0", "begun-1", "ended-0", "ended-1"]
 
 
+def sees(member: Member) -> None:
+    member.round(lambda number: (os.getpid(), os.environ.get("CUDA_VISIBLE_DEVICES"), time.sleep(1)))
+
+
+@pytest.mark.processes
+@pytest.mark.parametrize(
+    ("count", "named", "seen"),
+    [(2, None, {"0", "1"}), (2, "3,GPU-5", {"3", "GPU-5"}), (1, None, {None}), (1, "4", {"4"})],
+)
+def test_several_gpus_are_dealt_out(
+    monkeypatch: pytest.MonkeyPatch, count: int, named: str | None, seen: set[str | None]
+) -> None:
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: count)
+    if named is None:
+        monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+    else:
+        monkeypatch.setenv("CUDA_VISIBLE_DEVICES", named)
+    with Team(sees, jobs=2) as team:
+        found = dict(found[:2] for _, found in team.round(["a", "b"]))
+    assert len(found) == 2
+    assert set(found.values()) == seen
+    assert os.environ.get("CUDA_VISIBLE_DEVICES") == named
+
+
 def ignores_signals(member: Member) -> None:
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     member.round(int)

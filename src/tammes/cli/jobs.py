@@ -7,7 +7,7 @@ import pickle
 import signal
 import sys
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stdout, suppress
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnProcess
@@ -21,13 +21,16 @@ from tammes.cli.signals import Signals
 Result = TypeVar("Result")
 THREADS = "OMP_NUM_THREADS"
 """Variable of the environment that gives a process its number of threads, for torch as for NumPy."""
+DEVICES = "CUDA_VISIBLE_DEVICES"
+"""Variable of the environment that names the GPUs of a process."""
 
 
 class Team:
     """Context with several processes that do the pieces of a round, each the next one when it has ended one.
 
-    All processes call the same function, in which `Member.round` stands where the pieces are done. Ctrl-C and
-    SIGTERM reach each of them as a SIGTERM, and its end is waited for.
+    All processes call the same function, in which `Member.round` stands where the pieces are done. Several
+    GPUs are dealt out to them, one to each in turn. Ctrl-C and SIGTERM reach each of them as a SIGTERM, and
+    its end is waited for.
 
     Args:
         work: function of a module, called in each process with a `Member` behind the arguments.
@@ -43,9 +46,12 @@ class Team:
         import torch  # which takes a second: `tammes reproduce --list` needs none of it
 
         context = multiprocessing.get_context("spawn")
+        shared = {THREADS: str(max(1, torch.get_num_threads() // self.jobs))}
+        gpus = _gpus(torch.cuda.device_count())
         try:
-            with _as_for_members(threads=max(1, torch.get_num_threads() // self.jobs)):
-                for _ in range(self.jobs):
+            for number in range(self.jobs):
+                gpu = {DEVICES: gpus[number % len(gpus)]} if len(gpus) > 1 else {}
+                with _as_for_members({**shared, **gpu}):
                     ours, theirs = context.Pipe()
                     process = context.Process(target=_member, args=(self.work, self.arguments, theirs))
                     process.start()
@@ -183,11 +189,17 @@ def _stop_with_parent() -> None:
     os.kill(os.getpid(), signal.SIGTERM)
 
 
+def _gpus(count: int) -> list[str]:
+    """Return the names of the GPUs that this process sees."""
+    named = os.environ.get(DEVICES)
+    return [str(number) for number in range(count)] if named is None else named.split(",")[:count]
+
+
 @contextmanager
-def _as_for_members(threads: int) -> Iterator[None]:
-    """Give processes that are started within this number of threads, and let them ignore Ctrl-C."""
-    before = os.environ.get(THREADS)
-    os.environ[THREADS] = str(threads)
+def _as_for_members(variables: Mapping[str, str]) -> Iterator[None]:
+    """Give processes that are started within these variables, and let them ignore Ctrl-C."""
+    before = {name: os.environ.get(name) for name in variables}
+    os.environ.update(variables)
     in_main = threading.current_thread() is threading.main_thread()
     handler = signal.signal(signal.SIGINT, signal.SIG_IGN) if in_main else None
     try:
@@ -195,10 +207,11 @@ def _as_for_members(threads: int) -> Iterator[None]:
     finally:
         if in_main:
             signal.signal(signal.SIGINT, handler)
-        if before is None:
-            del os.environ[THREADS]
-        else:
-            os.environ[THREADS] = before
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value
 
 
 class NamedLines(io.TextIOBase):
