@@ -95,7 +95,8 @@ def reasons(comparison: Comparison, colors: tuple[str, ...]) -> Reasons | None:
     """Return what the weights do with false negatives; None without labels.
 
     With several seeds, an objective that is behind the best of any column gets a sentence on how the weights
-    of the two differ, and one that is behind in none a sentence on what it has in common with the best.
+    of the two differ, and one that differs from the best in no column a sentence on what it has in
+    common with it.
 
     Args:
         comparison: content of the page.
@@ -123,7 +124,7 @@ def _sentences(comparison: Comparison, measured: Measured) -> tuple[str, ...]:
             winner, accuracy, lead = lost
             behind = f"{name} is behind {winner} {accuracy.where}, by {lead.points.replace('+', '')}"
             found.append(f"{behind}: {_difference(measured[name], measured[winner], winner)}")
-        elif name != best.name:
+        elif name != best.name and not _is_ahead(name, best.name, columns, comparison):
             found.append(_level(name, best.name, first_leads[name], columns[0], measured))
     return tuple(found)
 
@@ -139,6 +140,13 @@ def _lost(
         if lead is not None and lead.above_zero and (lost is None or lead.mean > lost[2].mean):
             lost = best.name, accuracy, lead
     return lost
+
+
+def _is_ahead(name: str, best: str, columns: list[Accuracy], comparison: Comparison) -> bool:
+    """Return whether an objective is above the best of the first column in any other."""
+    outcomes = {outcome.name: outcome for outcome in comparison.outcomes}
+    leads = (each.difference(outcomes[name], outcomes[best], comparison.test_size) for each in columns)
+    return any(lead is not None and lead.above_zero for lead in leads)
 
 
 def _difference(loser: NegativeWeights, winner: NegativeWeights, best: str) -> str:
@@ -167,7 +175,7 @@ def _difference(loser: NegativeWeights, winner: NegativeWeights, best: str) -> s
 
 
 def _level(name: str, best: str, lead: Estimate, accuracy: Accuracy, measured: Measured) -> str:
-    """Return the sentence on an objective that is behind in no column."""
+    """Return the sentence on an objective that differs from the best in no column."""
     one, other = measured[name], measured[best]
     start = f"{name} and {best} are not told apart in any column ({lead.points} {accuracy.where})"
     if one.is_like(other):
