@@ -167,6 +167,7 @@ def is_part(row: list[str], whole: list[str]) -> bool:
 STUDIES = (
     ("extensions.md", "| k | ENZYMES", "sets-eigenvectors"),
     ("extensions.md", "| | ENZYMES, k = 3", "sets-k-clique"),
+    ("extensions.md", "| | ratio | the paper's | untrained", "sets-search"),
     ("extensions.md", "| | MUTAG | ENZYMES", "sets-combinatorial"),
     ("extensions.md", "| untrained | MUTAG", "sets-combinatorial"),
     ("extensions.md", "| | distance | error", "sets-training-error"),
@@ -219,6 +220,9 @@ IN_RATIOS = ("geometry-equivariance",)
 NUMBER = r"([+−-]?\d[\d.]*)"
 INTERVAL = re.compile(rf"{NUMBER} \[{NUMBER}, {NUMBER}\]")
 
+SEARCHED = {"sets-search": ("width", "layers", "batch_size")}
+"""Settings that a search chooses for each seed anew, by the study."""
+
 
 def intervals_of(folder: Path) -> Iterator[tuple[float, float, float]]:
     """Means with their 95 % intervals: of the findings, of each column over the seeds, and of differences.
@@ -242,6 +246,10 @@ def intervals_of(folder: Path) -> Iterator[tuple[float, float, float]]:
     settings, measured = columns[: columns.index("seed")], columns[columns.index("seed") + 1 :]
     if len({tuple(row[name] for name in (*settings, "seed")) for row in rows}) < len(rows):
         settings.append("epochs")  # 0 for the untrained network
+    if folder.name in SEARCHED:  # the settings that were chosen, and their untrained networks
+        last = max(rows, key=lambda row: int(row["epochs"]))["epochs"]
+        rows = [row for row in rows if row["epochs"] in ("0", last)]
+        settings = [name for name in settings if name not in SEARCHED[folder.name]]
     settings = [name for name in settings if any(row[name] != row["seed"] for row in rows)]
     for column in measured:
         arms: dict[tuple[str, ...], dict[str, list[float]]] = {}
