@@ -367,6 +367,7 @@ def test_the_shares_of_automorphisms_are_the_kept_ones() -> None:
 
 # A page of which every interval, also in its sentences, is one of the studies whose names begin so.
 PAGES = (
+    ("extensions.md", "sets-"),
     ("graphs.md", "graphs-"),
     ("latent.md", "positives-"),
     ("masked.md", "masked-"),
