@@ -20,10 +20,11 @@ from contextlib import contextmanager
 from statistics import median
 
 from machine import description
+from tammes.cli.main import SPINS
 
 SETTINGS: Mapping[str, Mapping[str, str]] = {
     "the default of OpenMP": {},
-    "GOMP_SPINCOUNT=4000, as tammes": {"GOMP_SPINCOUNT": "4000"},
+    f"{'='.join(SPINS)}, as tammes": dict([SPINS]),
     "OMP_WAIT_POLICY=passive": {"OMP_WAIT_POLICY": "passive"},
     "one thread": {"OMP_NUM_THREADS": "1"},
 }
