@@ -1,6 +1,7 @@
 """Accuracies that a trained encoder should exceed: those before training, and of features without one."""
 
 from collections.abc import Sequence
+from functools import cached_property
 
 import torch
 from torch import Tensor
@@ -162,6 +163,26 @@ def before_training(run: Run, device: torch.device) -> tuple[str, Model] | None:
 
 
 def _untrained(runs: Sequence[Run], device: torch.device) -> list[tuple[str, Featurize]]:
-    found = [before_training(run, device) for run in runs]
-    named = [(each[0], encoded(each[1])) for each in found if each is not None]
-    return named if len(named) == len(found) else []
+    """Return the features of each run's encoder before the training, which is built when it is needed.
+
+    Processes that share the measurements each hold only the encoders that they measure.
+    """
+    # Whether the weights of a pretrained encoder are found does not depend on the seed.
+    first = before_training(runs[0], device)
+    return [] if first is None else [(first[0], _Untrained(run, device)) for run in runs]
+
+
+class _Untrained:
+    """Features of a run's encoder before the training."""
+
+    def __init__(self, run: Run, device: torch.device) -> None:
+        self.run, self.device = run, device
+
+    def __call__(self, data: Data) -> Tensor:
+        return encoded(self.model)(data)
+
+    @cached_property
+    def model(self) -> Model:
+        found = before_training(self.run, self.device)
+        assert found is not None
+        return found[1]
