@@ -4,17 +4,18 @@
     python benchmarks/entries.py --only transport-degeneracy --budget 0.01
 
 Each entry runs in a separate process, in a folder that is removed afterwards. An entry whose data are not
-given is listed without numbers. At a budget of 0.001 each entry must end within two minutes.
+given is listed without numbers. Seconds are processor time, of which no entry may take more than two minutes
+at a budget of 0.001.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
 import subprocess
 import sys
 import tempfile
-import time
 from collections import Counter
 from pathlib import Path
 
@@ -22,7 +23,7 @@ from machine import description
 from tammes.papers import Entry, entries
 
 LIMIT = 120.0
-"""Seconds that an entry may take."""
+"""Seconds of processor time that an entry may take."""
 
 
 def row(entry: Entry, budget: float, data: Path | None) -> str:
@@ -32,9 +33,10 @@ def row(entry: Entry, budget: float, data: Path | None) -> str:
     command = [sys.executable, "-m", "tammes", "reproduce", entry.name, "--budget", f"{budget:g}"]
     with tempfile.TemporaryDirectory() as folder:
         command += ["--out", folder, *(() if data is None else ("--data", str(data)))]
-        started = time.perf_counter()
+        before = os.times()
         ended = subprocess.run(command, capture_output=True, text=True, check=False)
-        seconds = time.perf_counter() - started
+        after = os.times()
+        seconds = after.children_user + after.children_system - before.children_user - before.children_system
         if ended.returncode:
             return f"| {entry.name} | {seconds:.0f} | failed: {ended.stderr.strip().splitlines()[-1]} |"
         found = json.loads(Path(folder, "findings.json").read_text(encoding="utf-8"))

@@ -85,7 +85,7 @@ KEPT = (
     Kept(entry="positives-table-1", budget=1.0),
     Kept(entry="positives-figure-3", budget=0.3),
     Kept(entry="spectral-automorphisms", budget=1.0, data="eigenvalues"),
-    Kept(entry="negatives-text", budget=0.002, data="chapters"),
+    Kept(entry="negatives-text", budget=0.004, data="chapters"),
     Kept(entry="features-volumes", budget=0.1),
     Kept(entry="spectral-texture", budget=0.002, seeds=5, data="spot"),
     Kept(entry="spectral-filters", budget=0.0025, seed=4, seeds=46, data="filters"),

@@ -25,6 +25,7 @@ ROOT = Path(__file__).parent.parent
 RESULTS = ROOT / "benchmarks/results"
 CPU = "2026-11-28-cpu-avx512.md"
 SIGNNET = "2026-11-28-signnet-avx512.md"
+TRAINING = "2026-11-28-training-avx512.md"
 # Columns of the README's table: the section of the record, and the methods of which the quickest is meant.
 COMPILED = ("compiled", "JAX")
 COLUMNS = (
@@ -106,9 +107,9 @@ RECORDS = (
         "| method | step, ms | overhead | loss alone, ms | over",
         "2026-11-27-features-avx2.md",
     ),
-    ("benchmarks.md", "| threads | loop | images/s", "2026-11-28-training-avx512.md"),
-    ("benchmarks.md", "| threads | loop, % of a step", "2026-11-28-training-avx512.md"),
-    ("benchmarks.md", "| seed | loop | accuracy of 20", "2026-11-28-training-avx512.md"),
+    ("benchmarks.md", "| threads | loop | images/s", TRAINING),
+    ("benchmarks.md", "| threads | loop, % of a step", TRAINING),
+    ("benchmarks.md", "| seed | loop | accuracy of 20", TRAINING),
     ("benchmarks.md", "| threads wait | alone", "2026-11-29-shared_machine-avx512.md"),
     ("benchmarks.md", "| augmentation | ms", "2026-11-29-images-avx512.md"),
     ("benchmarks.md", "| network, forward and backward | ms", "2026-11-29-images-avx512.md"),
@@ -124,6 +125,8 @@ RECORDS = (
     ("diagnostics.md", "| planted |", "2026-11-27-diagnose-planted-avx2.md"),
     ("diagnostics.md", "| measure | among runs", "2026-11-29-label-free-avx512.md"),
     ("diagnostics.md", "| `stop_on` | patience", "2026-11-29-label-free-avx512.md"),
+    ("diagnostics.md", "| data | positives", "2026-11-30-class-prior-avx512.md"),
+    ("diagnostics.md", "| data | true share", "2026-11-30-class-prior-avx512.md"),
     ("extensions.md", "|  | milliseconds | times ours", "2026-11-28-extensions-avx512.md"),
     ("features.md", "| method | step, ms", "2026-11-27-features-classification-avx2.md"),
     ("geometry.md", "| points | angle | best", "2026-11-27-packings-avx2.md"),
@@ -220,8 +223,15 @@ IN_RATIOS = ("geometry-equivariance",)
 NUMBER = r"([+−-]?\d[\d.]*)"
 INTERVAL = re.compile(rf"{NUMBER} \[{NUMBER}, {NUMBER}\]")
 
+AVERAGED = ("negatives-vision",)
+"""Studies whose pages show differences along one setting, averaged over the values of another."""
 SEARCHED = {"sets-search": ("width", "layers", "batch_size")}
 """Settings that a search chooses for each seed anew, by the study."""
+
+
+def number(text: str) -> float:
+    """The number, whose minus may be the typographer's."""
+    return float(text.replace("\N{MINUS SIGN}", "-"))
 
 
 def intervals_of(folder: Path) -> Iterator[tuple[float, float, float]]:
@@ -237,8 +247,8 @@ def intervals_of(folder: Path) -> Iterator[tuple[float, float, float]]:
             if effect["mean"] is not None:  # else it is not measured yet
                 yield effect["mean"], effect["low"], effect["high"]
         for text in (finding["ours"], *(effect["text"] for effect in effects)):
-            for number in INTERVAL.findall(text):
-                mean, low, high = (float(each.replace("\N{MINUS SIGN}", "-")) for each in number)
+            for found in INTERVAL.findall(text):
+                mean, low, high = map(number, found)
                 yield mean, low, high
     with (folder / "table.csv").open() as file:
         rows = list(csv.DictReader(file))
@@ -266,6 +276,8 @@ def intervals_of(folder: Path) -> Iterator[tuple[float, float, float]]:
             yield from map(ends_of, zip(*cells.values(), strict=True))
             if folder.name in IN_POWERS and min(itertools.chain(*cells.values())) > 0:
                 yield from map(ends_of, zip(*(map(math.log10, cell) for cell in cells.values()), strict=True))
+        if folder.name in AVERAGED:
+            yield from averaged(several)
         together: dict[tuple[tuple[str, ...], tuple[str, ...]], list[list[float]]] = {}
         for (one, mine), (other, theirs) in itertools.permutations(several.items(), 2):
             if one[0] == other[0] and {seed: len(mine[seed]) for seed in mine} == {
@@ -282,6 +294,24 @@ def intervals_of(folder: Path) -> Iterator[tuple[float, float, float]]:
         for differences in together.values():
             if len(set(map(len, differences))) == 1:
                 yield from map(ends_of, zip(*differences, strict=True))
+
+
+def averaged(arms: dict[tuple[str, ...], dict[str, list[float]]]) -> Iterator[tuple[float, float, float]]:
+    """Differences along one setting, averaged over the values of another that both ends have."""
+    count = len(next(iter(arms), ()))
+    for along, over in itertools.permutations(range(count), 2):
+        groups: dict[tuple[str, ...], dict[str, dict[str, dict[str, list[float]]]]] = {}
+        for arm, cells in arms.items():
+            others = tuple(value for place, value in enumerate(arm) if place not in (along, over))
+            groups.setdefault(others, {}).setdefault(arm[along], {})[arm[over]] = cells
+        for ends in groups.values():
+            for mine, theirs in itertools.permutations(ends.values(), 2):
+                both = [(mine[value], theirs[value]) for value in mine.keys() & theirs.keys()]
+                if both:
+                    yield ends_of(
+                        float(np.mean([one[seed][0] - other[seed][0] for one, other in both]))
+                        for seed in both[0][0]
+                    )
 
 
 def numbers_in(cell: str) -> list[float]:
@@ -309,7 +339,7 @@ def unkept(shown: Iterable[tuple[str, ...]], kept: NDArray[np.float64]) -> list[
     """The intervals that are no rounded ones of those that are kept, as they are or in percent."""
     missing = []
     for texts in shown:
-        numbers = [float(text.replace("−", "-")) for text in texts]
+        numbers = [number(text) for text in texts]
         half_digits = [0.5001 * 10.0 ** -len(text.partition(".")[2]) for text in texts]
         if not any((abs(scale * kept - numbers) <= half_digits).all(axis=1).any() for scale in (1, 100)):
             missing.append(texts)
@@ -365,29 +395,72 @@ def test_the_shares_of_automorphisms_are_the_kept_ones() -> None:
         assert 100 * score.laplacian / score.counted == pytest.approx(of_laplacian[data], abs=1e-9)
 
 
-# A page of which every interval, also in its sentences, is one of the studies whose names begin so.
-PAGES = (
-    ("extensions.md", "sets-"),
-    ("graphs.md", "graphs-"),
-    ("latent.md", "positives-"),
-    ("masked.md", "masked-"),
-    ("spectral_texture.md", "spectral-texture"),
-    ("volumes.md", "features-volumes"),
-)
-WITHOUT_SEEDS = ("negatives-text", "spectral-multiplicities")
-"""Studies whose tables have no seeds, or several rows for one."""
+# A page with intervals, and the beginnings of the names of the studies that have them; "" for any study.
+PAGES = {
+    "README.md": (),
+    "docs/benchmarks.md": (),
+    "docs/choosing.md": ("negatives-images", "negatives-text", "negatives-vision"),
+    "docs/diagnostics.md": (),
+    "docs/encoders.md": (),
+    "docs/extensions.md": ("sets-",),
+    "docs/features.md": ("features-",),
+    "docs/geometry.md": ("geometry-",),
+    "docs/graphs.md": ("graphs-",),
+    "docs/latent.md": ("positives-",),
+    "docs/masked.md": ("masked-",),
+    "docs/negatives_images.md": ("negatives-images",),
+    "docs/negatives_text.md": ("negatives-text",),
+    "docs/negatives_vision.md": ("negatives-vision",),
+    "docs/papers.md": ("",),
+    "docs/positives.md": ("positives-",),
+    "docs/spectral_experiments.md": ("spectral-",),
+    "docs/spectral_texture.md": ("spectral-texture",),
+    "docs/training.md": (),
+    "docs/volumes.md": ("features-volumes",),
+}
+WITHOUT_SEEDS = ("spectral-multiplicities",)
+"""Studies whose tables have no seeds."""
 
 
-@pytest.mark.parametrize(("page", "beginning"), PAGES)
-def test_every_interval_of_a_page_is_a_kept_one(page: str, beginning: str) -> None:
+def shown_intervals(page: str) -> list[tuple[str, ...]]:
+    """Means with their intervals, in tables and sentences; the unit may stand between, as in "3 % [1, 5]"."""
+    text = (ROOT / page).read_text()
+    return re.findall(rf"{NUMBER}(?: %| points)? \[{NUMBER}, {NUMBER}\]", text)
+
+
+@functools.cache
+def recorded_intervals() -> set[tuple[float, ...]]:
+    """Means with their intervals in the records of benchmarks, and what lightly learns more than ours."""
+    texts = [file.read_text() for file in RESULTS.glob("*.md")]
+    last: dict[str, list[float]] = {"tammes": [], "lightly": []}
+    for row in rows_of((RESULTS / TRAINING).read_text()):
+        if len(row) == 6 and row[1] in last:
+            last[row[1]].append(float(row[2].rpartition(",")[2]))
+    texts.append(Estimate.of_difference(last["lightly"], last["tammes"]).text(1))
+    found = [tuple(map(number, each)) for text in texts for each in INTERVAL.findall(text)]
+    return {*found, *((-mean, -high, -low) for mean, low, high in found)}
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_every_interval_of_a_page_is_of_a_kept_study_or_a_record(page: str) -> None:
+    folders = sorted((RESULTS / "studies").iterdir())
     kept = [
         kept_intervals(folder.name)
-        for folder in sorted((RESULTS / "studies").glob(f"{beginning}*"))
+        for folder in folders
+        if folder.name.startswith(PAGES[page])
         if (folder / "findings.json").exists() and folder.name not in WITHOUT_SEEDS
     ]
-    shown = INTERVAL.findall((ROOT / "docs" / page).read_text())
-    assert len(shown) > 10
-    assert unkept(shown, in_both_directions(np.concatenate(kept))) == []
+    unrecorded = [
+        shown for shown in shown_intervals(page) if tuple(map(number, shown)) not in recorded_intervals()
+    ]
+    intervals = np.concatenate([np.empty((0, 3)), *kept])
+    assert unkept(unrecorded, in_both_directions(intervals)) == []
+
+
+def test_every_page_with_intervals_is_compared() -> None:
+    pages = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+    names = [str(page.relative_to(ROOT)) for page in pages]
+    assert [name for name in names if shown_intervals(name)] == list(PAGES)
 
 
 def in_both_directions(intervals: NDArray[np.float64]) -> NDArray[np.float64]:

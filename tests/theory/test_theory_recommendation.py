@@ -21,10 +21,10 @@ def test_the_number_of_classes_decides_what_is_known(classes: int, regime: Regim
 
 
 def test_an_estimate_must_be_on_one_side_with_all_of_its_range() -> None:
-    assert Recommendation(class_prior=0.2, factor=3).regime is Regime.EASY
-    assert Recommendation(class_prior=0.1, factor=3).regime is Regime.OPEN
-    assert Recommendation(class_prior=0.006, factor=3).regime is Regime.OPEN
-    assert Recommendation(class_prior=0.003, factor=3).regime is Regime.HARD
+    assert Recommendation(class_prior=0.2, between=(0.06, 0.4)).regime is Regime.EASY
+    assert Recommendation(class_prior=0.1, between=(0.03, 0.2)).regime is Regime.OPEN
+    assert Recommendation(class_prior=0.006, between=(0.001, 0.02)).regime is Regime.OPEN
+    assert Recommendation(class_prior=0.003, between=(0.001, 0.009)).regime is Regime.HARD
 
 
 def test_false_negatives_are_counted_over_the_batch() -> None:
@@ -55,13 +55,13 @@ def test_classes_that_are_almost_even_are_named_by_their_number_alone() -> None:
 
 
 def test_an_estimate_is_named_with_its_range() -> None:
-    known = Recommendation(class_prior=0.05, pairs=256, factor=3)
+    known = Recommendation(class_prior=0.05, pairs=256, between=(0.017, 0.15))
     assert known.sentences[0] == (
         "Negatives: about 5.0 % (from 1.7 % to 15.0 %) are false, judged by this embedding: 26 of the 510 in "
         "a batch."
     )
     assert known.batch_collision is None
-    assert "from 30.0 % to 100.0 %" in Recommendation(class_prior=0.9, factor=3).sentences[0]
+    assert "from 30.0 % to 100.0 %" in Recommendation(class_prior=0.9, between=(0.3, 1.0)).sentences[0]
     assert Recommendation(class_prior=0.00005).sentences[0].startswith("Negatives: 0.005 % of random")
 
 
@@ -82,11 +82,15 @@ def test_a_class_prior_far_from_that_of_the_data_is_named(given: float | None, s
 
 
 def test_an_estimated_prior_is_held_against_nobody_within_its_range() -> None:
-    assert Recommendation(class_prior=0.04, factor=3).of_prior(0.1).endswith("has 0.1, the data 0.04.")
+    assert (
+        Recommendation(class_prior=0.04, between=(0.01, 0.12))
+        .of_prior(0.1)
+        .endswith("has 0.1, the data 0.04.")
+    )
 
 
 def test_an_estimated_prior_does_not_replace_a_known_one() -> None:
-    said = Recommendation(class_prior=0.28, factor=6).of_prior(0.0033)
+    said = Recommendation(class_prior=0.28, between=(0.01, 0.84)).of_prior(0.0033)
     assert said == (
         "Class prior: the objective has 0.0033; judged by this embedding it is about 0.28. "
         "One over the number of classes is better, where you know it."
@@ -98,10 +102,12 @@ def test_an_estimated_prior_does_not_replace_a_known_one() -> None:
     [
         ({"class_prior": 1.0}, "class_prior"),
         ({"class_prior": 0.0}, "class_prior"),
-        ({"class_prior": 0.1, "factor": 0.5}, "factor"),
+        ({"class_prior": 0.1, "between": (0.2, 0.3)}, "between"),
+        ({"class_prior": 0.1, "between": (0.0, 0.3)}, "between"),
+        ({"class_prior": 0.1, "between": (0.01, 1.5)}, "between"),
         ({"class_prior": 0.1, "pairs": 1}, "one pair has no negatives"),
     ],
 )
-def test_numbers_out_of_range_are_refused(fields: dict[str, float], words: str) -> None:
+def test_numbers_out_of_range_are_refused(fields: dict[str, object], words: str) -> None:
     with pytest.raises(ValueError, match=words):
         Recommendation(**fields)  # type: ignore[arg-type]

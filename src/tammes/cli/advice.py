@@ -7,7 +7,7 @@ from tammes.cli.options.data import Split
 from tammes.correction import Debias
 from tammes.data import Texts
 from tammes.diagnostics import estimated_collision_share
-from tammes.diagnostics.collisions import FACTOR
+from tammes.diagnostics.collisions import range_of_share
 from tammes.positives import Adjacent, GivenPairs, Neighbors, OwnGraph, SameClass
 from tammes.report import Outcome
 from tammes.sources import InBatch
@@ -78,7 +78,9 @@ def advice_of_views(outcome: Outcome, configs: list[TrainingConfig]) -> tuple[st
     share = estimated_collision_share(*views)
     if not 0 < share <= MOST:
         return ()
-    known = Recommendation(class_prior=share, pairs=_pairs_of_two_views(configs[0]), factor=FACTOR)
+    known = Recommendation(
+        class_prior=share, pairs=_pairs_of_two_views(configs[0]), between=range_of_share(share)
+    )
     return _sentences(known, configs)
 
 

@@ -145,7 +145,7 @@ def decode(
     camera's orientation (EXIF) is applied, transparent pixels are blended with white, 16 bits become 8, and
     only the first of several frames is read.
 
-    Decoding takes up to 9 bytes of memory for each pixel of the file (17 for WebP), that is 1.1 GB (2.1 GB)
+    Decoding takes up to 9 bytes of memory for each pixel of the file (17 for WebP), that is 1.1 GB (2.0 GB)
     for the largest image.
 
     Args:

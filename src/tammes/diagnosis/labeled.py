@@ -12,7 +12,13 @@ from torch import Tensor
 from tammes.diagnosis.measure import Measure, row_jackknife, verdict_of, wilson
 from tammes.diagnostics.alignment import alignment
 from tammes.diagnostics.blocks import directions
-from tammes.diagnostics.collisions import FACTOR, collision_share, estimated_collision_share
+from tammes.diagnostics.collisions import (
+    TOO_LARGE,
+    TOO_SMALL,
+    collision_share,
+    estimated_collision_share,
+    range_of_share,
+)
 from tammes.diagnostics.label_checks import (
     classes_per_cluster,
     k_means,
@@ -156,17 +162,18 @@ def pair_measures(
     }
     rows = min(len(a), 4 * WEIGHED)
     share = estimated_collision_share(a[:rows], b[:rows])
-    words = f"estimated from pairs of views, off by a factor of up to {FACTOR:.0f}"
+    low, high = range_of_share(share)
+    off = f"up to {TOO_LARGE:.0f} times too large, {TOO_SMALL:.0f} times too small"
     measures["collision_share"] = Measure(
         value=share,
-        low=share / FACTOR,
-        high=min(1.0, share * FACTOR),
+        low=low,
+        high=high,
         ceiling=1.0,
-        verdict=verdict_of("note", words),
+        verdict=verdict_of("note", f"estimated from pairs of views: {off}"),
     )
     if not 0 < share <= 0.5:
         return measures, ()
-    return measures, Recommendation(class_prior=share, pairs=batch, factor=FACTOR).sentences
+    return measures, Recommendation(class_prior=share, pairs=batch, between=(low, high)).sentences
 
 
 def _vote_by_chance(labels: Labels, frequencies: Tensor, k: int) -> float:

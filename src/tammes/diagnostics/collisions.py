@@ -76,8 +76,8 @@ def weighted_collision_share(
     return float(weights.double().where(same, 0).sum(dim=1).mean())
 
 
-FACTOR = 6.0
-"""Factor by which `estimated_collision_share` was off at most where the truth was known."""
+TOO_LARGE, TOO_SMALL = 30.0, 3.0
+"""Factors by which `estimated_collision_share` was off at most, rounded up, where the truth was known."""
 
 ROUNDING = 16
 """Largest rounding error of a cosine, in units of the last place of 1."""
@@ -92,7 +92,8 @@ def estimated_collision_share(view_a: Float[Tensor, "n dim"], view_b: Float[Tens
     Half of the views of one row are more similar than the median. If views of two rows of one class were as
     similar as views of one row, and no others, half of the false negatives would be too. Where views are more
     alike than rows of a class the estimate is too small, and where the encoder confuses classes too large: of
-    true shares of 5 to 10 % it was half or twice as large, of 1 % six times (docs/diagnostics.md).
+    true shares of 5 to 10 % it was half or twice as large, of 1 % five times, of 0.2 % 28 times
+    (docs/diagnostics.md).
 
     Args:
         view_a: embeddings of the first views, of any length above 0, by a trained encoder.
@@ -123,6 +124,19 @@ def estimated_collision_share(view_a: Float[Tensor, "n dim"], view_b: Float[Tens
         # Pairs of one row are no negatives.
         similar += int(above.sum()) - int(above.diagonal(start).sum())
     return min(1.0, 2 * similar / (n * (n - 1)))
+
+
+def range_of_share(share: float) -> tuple[float, float]:
+    """Return the ends of the range in which the truth of an estimated share lay wherever it was known.
+
+    Args:
+        share: estimate of `estimated_collision_share`, above 0.
+
+    Example:
+        >>> range_of_share(0.06)
+        (0.002, 0.18)
+    """
+    return share / TOO_LARGE, min(1.0, share * TOO_SMALL)
 
 
 def _sizes(keys: Int[Tensor, "n parts"]) -> Int[Tensor, " n"]:

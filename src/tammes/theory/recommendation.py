@@ -39,7 +39,7 @@ class Recommendation:
         class_prior: probability tau+ that a random negative has the anchor's class, above 0 and below 1.
         pairs: pairs B in a batch, at least 2; None if they are not known.
         classes: distribution of the classes; None if the prior was estimated.
-        factor: factor by which the prior may be off, in either direction; 1 if it was counted.
+        between: ends of the range in which the prior lies, if it was estimated; None if it was counted.
 
     Raises:
         ValueError: a number is out of its range.
@@ -54,11 +54,16 @@ class Recommendation:
     class_prior: float
     pairs: int | None = None
     classes: ClassDistribution | None = None
-    factor: float = 1.0
+    between: tuple[float, float] | None = None
 
     def __post_init__(self) -> None:
         check_number("class_prior", self.class_prior, above=0, below=1)
-        check_number("factor", self.factor, minimum=1)
+        low, high = self._ends
+        if not 0 < low <= self.class_prior <= high <= 1:
+            raise ValueError(
+                f"expected `between` to be ends, above 0 and up to 1, around {self.class_prior:g}, "
+                f"got {self.between}"
+            )
         if self.pairs is not None:
             check_integer("pairs", self.pairs, minimum=2, reason="one pair has no negatives")
 
@@ -87,9 +92,10 @@ class Recommendation:
     @property
     def regime(self) -> Regime:
         """What is known about harder negatives at this class prior, wherever in its range it lies."""
-        if self.class_prior * self.factor <= MANY:
+        low, high = self._ends
+        if high <= MANY:
             return Regime.HARD
-        return Regime.EASY if self.class_prior / self.factor >= FEW else Regime.OPEN
+        return Regime.EASY if low >= FEW else Regime.OPEN
 
     @property
     def sentences(self) -> tuple[str, str]:
@@ -106,24 +112,28 @@ class Recommendation:
             >>> Recommendation(class_prior=0.0025).of_prior(0.1)
             'Class prior: the objective has 0.1, the data 0.0025: give it that.'
         """
-        known = f"{self.class_prior:.2g}" if self.factor > 1 else f"{self.class_prior:.3g}"
+        known = f"{self.class_prior:.2g}" if self.between else f"{self.class_prior:.3g}"
         if not given:
             return f"Class prior: the objective has none; that of the data is {known}."
-        room = max(OFF, self.factor)
-        if self.class_prior / room <= given <= self.class_prior * room:
+        low, high = self._ends
+        if min(low, self.class_prior / OFF) <= given <= max(high, self.class_prior * OFF):
             return f"Class prior: the objective has {given:.3g}, the data {known}."
-        if self.factor > 1:  # an estimate is no reason to give up a number of classes that is known
+        if self.between:  # an estimate is no reason to give up a number of classes that is known
             return (
                 f"Class prior: the objective has {given:.3g}; judged by this embedding it is about {known}. "
                 "One over the number of classes is better, where you know it."
             )
         return f"Class prior: the objective has {given:.3g}, the data {known}: give it that."
 
+    @property
+    def _ends(self) -> tuple[float, float]:
+        return self.between or (self.class_prior, self.class_prior)
+
     def _collisions(self) -> str:
         """Return the sentence on the share of false negatives, and their number in a batch."""
         share = _percent(self.class_prior)
-        if self.factor > 1:
-            low, high = (_percent(min(self.class_prior * by, 1.0)) for by in (1 / self.factor, self.factor))
+        if self.between:
+            low, high = map(_percent, self.between)
             start = f"Negatives: about {share} (from {low} to {high}) are false, judged by this embedding"
         else:
             named = "" if self.classes is None else f"with {_classes(self.classes)}, "

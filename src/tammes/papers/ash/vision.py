@@ -75,7 +75,7 @@ def run(request: Request) -> None:
     if request.budget == 1 and device().type == "cpu":
         raise ValueError(
             f"the whole budget trains ResNet-18 for {PAPER.epochs} epochs, hundreds of times, and PyTorch "
-            f"finds no GPU here: choose budget {MEASURED_HERE:g}, which takes about an hour, or less"
+            f"finds no GPU here: choose budget {MEASURED_HERE:g}, which takes about 40 minutes, or less"
         )
     scale, sets = scale_of(request.budget), load(request.required_data())
     seeds = request.seed_range(scale.seeds, fewest=scale.seeds)
