@@ -28,7 +28,7 @@ LIMIT = 120.0
 
 def row(entry: Entry, budget: float, data: Path | None) -> str:
     """Run an entry, and return its row of the table."""
-    if entry.data is not None and data is None:
+    if entry.data is not None and data is None and not entry.optional:
         return f"| {entry.name} | - | needs {entry.data} |"
     command = [sys.executable, "-m", "tammes", "reproduce", entry.name, "--budget", f"{budget:g}"]
     with tempfile.TemporaryDirectory() as folder:

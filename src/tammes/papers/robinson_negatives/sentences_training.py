@@ -114,6 +114,7 @@ class SentenceScale:
 
     Args:
         books_step: distance of the books that are trained on, in the order of their names; 1 for all.
+        sentences: largest number of sentences that are trained on, the first ones; None for all.
         width: units of each network.
         epochs: epochs of training.
         batch_size: sentences of a step.
@@ -126,6 +127,7 @@ class SentenceScale:
     width: int
     epochs: int
     books_step: int = 1
+    sentences: int | None = None
     batch_size: int = 256
     minimum_count: int = 10
     folds: int = 10
@@ -137,14 +139,16 @@ def scale_of(request: Request) -> SentenceScale:
     """Return the size that a budget has.
 
     The whole budget trains networks of 256 units for ten epochs, a fifth of it for two. Below, networks have
-    128 units and read the books once; below a tenth, every second book.
+    128 units and read the books once; below a tenth, every second book. Below a hundredth 8 units try it on
+    the first 8,000 sentences.
     """
     large = request.budget >= 0.2
-    tiny = request.budget < 0.01  # for tests
+    tiny = request.budget < 0.01
     return SentenceScale(
         width=256 if large else 8 if tiny else 128,
         epochs=max(1, round(10 * request.budget)),
         books_step=1 if request.budget >= 0.1 or tiny else 2,
+        sentences=8000 if tiny else None,
         folds=3 if tiny else 10,
         batch_size=32 if tiny else 256,
         seeds=request.seed_range(SEEDS, fewest=FEWEST_SEEDS),
@@ -171,6 +175,8 @@ def read_data(folder: Path, scale: SentenceScale) -> tuple[Texts, Tasks]:
     books = texts(folder / "books", prose=True)
     if scale.books_step > 1:
         books = books.subset((books.documents % scale.books_step == 0).nonzero()[:, 0].tolist())
+    if scale.sentences is not None:
+        books = books.subset(range(len(books))[: scale.sentences])
     return books, read_tasks(folder / "tasks")
 
 
