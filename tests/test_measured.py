@@ -216,6 +216,7 @@ STUDIES = (
     ("papers.md", "| documents, %", "sentences-negatives"),
     ("spectral_experiments.md", "| | low | high", "spectral-filters"),
     ("spectral_experiments.md", "| | test MAE", "spectral-zinc"),
+    ("spectral_experiments.md", "| base network", "spectral-zinc-all"),
     ("spectral_experiments.md", "| | triangle", "spectral-substructures"),
     ("negatives_vision.md", "| | B | untrained", "negatives-vision"),
     ("spectral_experiments.md", "| | connected", "spectral-properties"),
