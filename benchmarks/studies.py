@@ -28,7 +28,7 @@ from tammes.training.environment import processor
 
 STUDIES = Path(__file__).parent / "results/studies"
 NOT_KEPT = ("report.html", "fields", "fluorescein.npy")
-"""The page, made from the table by the same command, and what its pictures of single objects are drawn from."""
+"""The page, made from the table by the same command, and what pictures of single objects are drawn from."""
 
 
 @dataclass(frozen=True, kw_only=True)
