@@ -51,7 +51,7 @@ def estimates(positives: Tensor, unlabeled: Tensor) -> tuple[float, float]:
 
 
 def of_digits(count: int) -> str:
-    """The row of the digits with so many known ones of a class."""
+    """The row of the digits with this number of known ones of a class."""
     found = load_digits()
     pixels, labels = torch.from_numpy(found.data / 16), torch.from_numpy(found.target)
     rows = []
@@ -68,7 +68,7 @@ def of_digits(count: int) -> str:
 
 
 def of_plane(distance: int) -> str:
-    """The row of two normal classes so many deviations apart."""
+    """The row of two normal classes at this distance in deviations."""
     found = []
     for share in SHARES:
         generator = torch.Generator().manual_seed(0)
@@ -79,7 +79,7 @@ def of_plane(distance: int) -> str:
         found.append(estimates(positives, points))
     cells = [", ".join(f"{each:.2f}" for each in column) for column in zip(*found, strict=True)]
     errors = [f"{np.abs(np.array(column) - SHARES).mean():.2f}" for column in zip(*found, strict=True)]
-    row = [f"plane, distance of {distance} deviations", "500", ", ".join(map(str, SHARES)), *cells, *errors]
+    row = [f"plane, distance of {distance}", "500", ", ".join(map(str, SHARES)), *cells, *errors]
     return f"| {' | '.join(row)} |"
 
 
@@ -117,7 +117,7 @@ def of_views(name: str, learned: Images, others: Images, epochs: int) -> str:
             estimated_collision_share(*embed_pairs(model, others, pairs, config.augmentations, seeds=SEEDS))
         )
     true = collision_share(others.required_labels()[order])
-    cells = (f"{true:.3f}", f"{found[0]:.3f}", f"{found[1]:.3f}", f"{len(order):,}")
+    cells = (f"{true:.4f}", f"{found[0]:.4f}", f"{found[1]:.4f}", f"{len(order):,}")
     return f"| {name} | {' | '.join(cells)} |"
 
 

@@ -4,8 +4,8 @@
     python benchmarks/entries.py --only transport-degeneracy --budget 0.01
 
 Each entry runs in a separate process, in a folder that is removed afterwards. An entry whose data are not
-given is listed without numbers. Seconds are processor time, of which no entry may take more than two minutes
-at a budget of 0.001.
+given is listed without numbers, unless it runs without them. Seconds are processor time, of which no entry
+may take more than two minutes at a budget of 0.001.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a ResNet9 learns of CIFAR-10 in about a quarter of an hour on two cores.
+"""What a ResNet9 learns of CIFAR-10 within a quarter of an hour on two cores.
 
     python benchmarks/quarter_hour.py --data cifar-10-batches-bin
     python benchmarks/quarter_hour.py --data cifar-10-batches-bin --precision 32-true --epochs 12
@@ -37,7 +37,7 @@ def measured(run: Path, data: Path, *options: str) -> dict[str, Any]:
 
 
 def share(accuracy: float, count: int) -> str:
-    """An accuracy on so many images with its interval, in percent."""
+    """An accuracy on this number of images with its interval, in percent."""
     return Estimate.of_share(accuracy, count).text(1, scale=100)
 
 

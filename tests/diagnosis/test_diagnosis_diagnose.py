@@ -209,7 +209,11 @@ def test_pairs_may_be_a_matrix() -> None:
     found = tammes.diagnose(x, pairs=matrix, batch=64)
     assert found["alignment"].value < 0.1
     assert found["lidar"].value > 5
-    assert found["collision_share"].verdict.startswith("note: estimated from pairs")
+    share = found["collision_share"]
+    assert (
+        share.verdict == "note: estimated from pairs of views: up to 40 times too large or 3 times too small"
+    )
+    assert (share.value, share.low) == (0, None)
 
 
 def test_small_and_equal_embeddings_have_a_diagnosis_too() -> None:

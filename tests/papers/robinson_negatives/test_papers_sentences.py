@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tammes.papers.entry import entries
+from tammes.papers.entry import Request, entries
 from tammes.papers.finding import NO, NOTHING, UNLEARNED, YES
 from tammes.papers.robinson_negatives.sentences import (
     ARMS,
@@ -29,6 +29,7 @@ from tammes.papers.robinson_negatives.sentences_training import (
     SentenceScore,
     config_of,
     read_data,
+    scale_of,
 )
 from tammes.positives import Adjacent
 from task_files import write_books_and_tasks
@@ -100,6 +101,17 @@ def test_a_tiny_study_is_measured_and_resumes(tmp_path: Path) -> None:
     entry.reproduce(out, budget=0.001, seed=0, seeds=2, data=data)
     again = (out / "table.csv").read_text().splitlines(keepends=True)[-1]
     assert again.rsplit(",", 1)[0] == last.rsplit(",", 1)[0]  # all but the seconds
+
+
+def test_a_trial_reads_the_first_sentences_alone(tmp_path: Path) -> None:
+    entry = next(entry for entry in entries() if entry.name == "sentences-quick-thoughts")
+    request = Request(entry=entry, out=tmp_path / "out", budget=0.001, seed=0)
+    assert scale_of(request).sentences == 8000
+    assert scale_of(replace(request, budget=0.01)).sentences is None
+    data = write_books_and_tasks(tmp_path / "data")
+    whole, _ = read_data(data, SCALE)
+    first, _ = read_data(data, replace(SCALE, sentences=7))
+    assert list(first.sentences) == list(whole.sentences)[:7]
 
 
 def test_without_learning_no_verdict_is_yes(tmp_path: Path) -> None:

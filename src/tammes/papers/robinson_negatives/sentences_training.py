@@ -139,8 +139,8 @@ def scale_of(request: Request) -> SentenceScale:
     """Return the size that a budget has.
 
     The whole budget trains networks of 256 units for ten epochs, a fifth of it for two. Below, networks have
-    128 units and read the books once; below a tenth, every second book. Below a hundredth 8 units try it on
-    the first 8,000 sentences.
+    128 units and read the books once; below a tenth, every second book. Below a hundredth, networks of 8
+    units read the first 8,000 sentences, for a trial.
     """
     large = request.budget >= 0.2
     tiny = request.budget < 0.01
