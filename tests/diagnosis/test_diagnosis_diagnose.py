@@ -213,7 +213,16 @@ def test_pairs_may_be_a_matrix() -> None:
     assert (
         share.verdict == "note: estimated from pairs of views: up to 40 times too large or 3 times too small"
     )
-    assert (share.value, share.low) == (0, None)
+    assert (share.value, share.low, share.high) == (0, None, None)
+
+
+def test_the_share_of_false_negatives_has_the_range_of_its_estimate() -> None:
+    x = points()
+    matrix = torch.arange(120).view(60, 2)  # views that are no more alike than other rows
+    share = tammes.diagnose(x, pairs=matrix.numpy(), batch=64)["collision_share"]
+    assert share.value > 0.2
+    assert share.low == share.value / 40
+    assert share.high == min(1.0, 3 * share.value)
 
 
 def test_small_and_equal_embeddings_have_a_diagnosis_too() -> None:

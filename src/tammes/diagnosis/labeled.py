@@ -162,18 +162,18 @@ def pair_measures(
     }
     rows = min(len(a), 4 * WEIGHED)
     share = estimated_collision_share(a[:rows], b[:rows])
-    between = range_of_share(share) if share > 0 else None
+    low, high = range_of_share(share) if share > 0 else (None, None)
     off = f"up to {TOO_LARGE:.0f} times too large or {TOO_SMALL:.0f} times too small"
     measures["collision_share"] = Measure(
         value=share,
-        low=None if between is None else between[0],
-        high=None if between is None else between[1],
+        low=low,
+        high=high,
         ceiling=1.0,
         verdict=verdict_of("note", f"estimated from pairs of views: {off}"),
     )
     if not 0 < share <= 0.5:
         return measures, ()
-    return measures, Recommendation(class_prior=share, pairs=batch, between=between).sentences
+    return measures, Recommendation(class_prior=share, pairs=batch, between=range_of_share(share)).sentences
 
 
 def _vote_by_chance(labels: Labels, frequencies: Tensor, k: int) -> float:
