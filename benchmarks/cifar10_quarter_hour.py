@@ -1,7 +1,7 @@
 """What a ResNet9 learns of CIFAR-10 within a quarter of an hour on two cores.
 
-    python benchmarks/quarter_hour.py --data cifar-10-batches-bin
-    python benchmarks/quarter_hour.py --data cifar-10-batches-bin --precision 32-true --epochs 12
+    python benchmarks/cifar10_quarter_hour.py --data cifar-10-batches-bin
+    python benchmarks/cifar10_quarter_hour.py --data cifar-10-batches-bin --precision 32-true --epochs 12
 
 trains SimCLR on all 50,000 images by the command that docs/training.md shows, and names the 10,000 test
 images by `tammes evaluate`: by the weighted vote of 200 neighbors, the vote of 20 equal ones, and a linear

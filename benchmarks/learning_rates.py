@@ -1,6 +1,6 @@
 """The learning rates that the library chooses, beside others.
 
-    python benchmarks/rates.py --tasks TASKS
+    python benchmarks/learning_rates.py --tasks TASKS
 
 TASKS holds the questions of TREC as published. Two networks with random weights learn by `tammes train`: a
 model of transformers with two layers of 128 dimensions, from those questions and their labels for ten epochs,
