@@ -65,6 +65,7 @@ class Kept:
 
 
 CIFAR_10, CIFAR_100, OVER = "cifar-10-batches-bin", "cifar-100", "mnist-over-cifar-100"
+TINY_IMAGENET = "tiny-imagenet-100"
 KEPT = (
     Kept(entry="negatives-bounds", budget=1.0),
     Kept(entry="geometry-bias", budget=0.1),
@@ -137,6 +138,8 @@ KEPT = (
     Kept(entry="masked-settings", budget=0.02, data=CIFAR_10),
     Kept(entry="negatives-images", budget=0.1, data=CIFAR_10),
     Kept(entry="negatives-images", budget=0.1, data=CIFAR_100, name="negatives-images-cifar-100"),
+    Kept(entry="negatives-images", budget=0.1, data=TINY_IMAGENET, name="negatives-images-tiny-imagenet"),
+    Kept(entry="negatives-images", budget=0.1, data="omniglot", name="negatives-images-omniglot"),
 )
 """All of them, the quick ones first, with the budgets that the documents quote."""
 
