@@ -35,11 +35,12 @@ QUESTIONS, DIGITS = (3e-4, 1e-4, 1e-3), (1e-3, 1.6e-4, 3e-3)
 
 def write_model(table: Path, folder: Path) -> None:
     """Write an architecture of two layers and a tokenizer of pieces of the words in the table's sentences."""
-    tokenizer = Tokenizer(models.WordPiece(unk_token="[UNK]"))
+    # Byte pairs: the trainer of WordPiece numbers its pieces in another order in each process.
+    tokenizer = Tokenizer(models.BPE(unk_token="[UNK]"))
     tokenizer.normalizer = normalizers.BertNormalizer()
     tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
     special = list(SPECIAL.values())
-    tokenizer.train([str(table)], trainers.WordPieceTrainer(vocab_size=4000, special_tokens=special))
+    tokenizer.train([str(table)], trainers.BpeTrainer(vocab_size=4000, special_tokens=special))
     ends = [(name, tokenizer.token_to_id(name)) for name in ("[CLS]", "[SEP]")]
     tokenizer.post_processor = processors.TemplateProcessing(single="[CLS] $A [SEP]", special_tokens=ends)
     PreTrainedTokenizerFast(tokenizer_object=tokenizer, **SPECIAL).save_pretrained(folder)

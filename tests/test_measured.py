@@ -26,6 +26,7 @@ RESULTS = ROOT / "benchmarks/results"
 CPU = "2026-11-28-cpu-avx512.md"
 SIGNNET = "2026-11-28-signnet-avx512.md"
 TRAINING = "2026-11-28-training-avx512.md"
+H200 = "NVIDIA-H200-2.11.md"
 COMPARISONS = "2026-11-30-comparisons-avx512.md"
 # Columns of the README's table: the section of the record, and the methods of which the quickest is meant.
 COMPILED = ("compiled", "JAX")
@@ -136,6 +137,8 @@ RECORDS = (
     ("extensions.md", "|  | milliseconds | times ours", "2026-11-28-extensions-avx512.md"),
     ("features.md", "| method | step, ms", "2026-11-27-features-classification-avx2.md"),
     ("geometry.md", "| points | angle | best", "2026-11-27-packings-avx2.md"),
+    ("graphs.md", "| set | graphs | different", "2026-11-30-graph-folds-avx512.md"),
+    ("graphs.md", "| set | kernel, random", "2026-11-30-graph-folds-avx512.md"),
     ("latent.md", "|  | milliseconds | times ours", "2026-11-27-latent-avx2.md"),
     ("masked.md", "| method | step, ms", "2026-11-28-masked-avx512.md"),
     ("papers.md", "| entry | seconds", "2026-11-30-entries-avx512.md"),
@@ -407,6 +410,69 @@ def test_the_shares_of_automorphisms_are_the_kept_ones() -> None:
     for data, *_ in real:
         score = groups[data, counts.REAL, 0]
         assert 100 * score.laplacian / score.counted == pytest.approx(of_laplacian[data], abs=1e-9)
+
+
+def test_the_gpu_times_are_the_recorded_ones() -> None:
+    """16,384 pairs in bfloat16 as a graph: ours to three digits, with the share of the rate; compiled."""
+    record = (RESULTS / H200).read_text()
+    kept = {row[0]: row[1:] for row in rows_of(section_of(record, "bfloat16, 16,384 pairs"))}
+    document = (ROOT / "docs/triton.md").read_text()
+    (table,) = tables_of(document, "| ms | d = 128")
+    assert H200 in (RESULTS / "README.md").read_text()
+    _, *shown = rows_of(table)
+    names = ("NT-Xent, tammes", "HCL, tammes", "NT-Xent, dense, compiled", "HCL, dense, compiled")
+    for (_, *cells), name in zip(shown, names, strict=True):
+        for cell, recorded in zip(cells, kept[name], strict=True):
+            time, _, share_of_rate = recorded.partition("as a graph ")[2].partition(" ")
+            shown_time, _, shown_share = cell.partition(" ")
+            assert is_rounded(shown_time, float(time)), (name, cell, recorded)
+            assert shown_share.replace(" ", "") == share_of_rate
+
+
+def test_the_estimates_for_four_million_pairs_follow_from_the_recorded_times() -> None:
+    """The times of the loss, from the units of work and the rates of one card at 262,144 pairs."""
+    record = rows_of(section_of((RESULTS / H200).read_text(), "bfloat16, 262,144 pairs"))
+    milliseconds = {
+        row[0]: float(row[1].split()[0].replace(",", "")) for row in record[1:] if "not" not in row[1]
+    }
+    product = 2 * 262_144**2 * 128
+    symmetric = 8 * product / milliseconds["NT-Xent, tammes"] / 1e9
+    one_way = 5 * product / milliseconds["one-way softmax, tammes"] / 1e9
+    section = section_of((ROOT / "docs/scale.md").read_text(), "Four million pairs")
+    assert f"at {symmetric:.0f} TFLOP/s" in section
+    assert f"at the {one_way:.0f} TFLOP/s of one-way pairs" in section
+    pairs, dim = 4_194_304, 128
+    times = {1: 16 * pairs**2 * dim / symmetric / 1e12}
+    of_anchors = 5 * 2 * (2 * pairs) ** 2 * dim / one_way / 1e12
+    times |= {cards: of_anchors / cards for cards in (8, 64)}
+    assert (
+        f"two would be slower ({of_anchors / 2:.0f} s), and three gain little ({of_anchors / 3:.0f} s)"
+        in section
+    )
+    shown = rows_of(section)[1:]
+    assert [int(cards) for cards, *_ in shown] == list(times)
+    for (_, time, *_), expected in zip(shown, times.values(), strict=True):
+        assert is_rounded(time.removesuffix(" s"), expected)
+
+
+def test_repeated_eigenvalues_are_the_kept_ones() -> None:
+    with (RESULTS / "studies/spectral-multiplicities/table.csv").open() as file:
+        kept = {row["data"]: row for row in csv.DictReader(file)}
+    (table,) = tables_of((ROOT / "docs/spectral_experiments.md").read_text(), "| | graphs | largest mult")
+    _, *shown = rows_of(table)
+    assert {name for name, *_ in shown} == set(kept)
+    for name, *cells in shown:
+        graphs, largest, of_graphs, of_vectors = (cell.partition(" (")[0] for cell in cells)
+        row = kept[name]
+        assert graphs == f"{int(row['graphs']):,}"
+        assert largest == row["multiplicity"]
+        assert is_rounded(of_vectors, float(row["percent_vectors"]))
+        assert of_graphs == "" if graphs == "1" else is_rounded(of_graphs, float(row["percent_graphs"]))
+
+
+def is_rounded(shown: str, exact: float) -> bool:
+    """Whether a number is the exact one, rounded to its last digit."""
+    return abs(float(shown) - exact) <= 0.5001 * 10.0 ** -len(shown.partition(".")[2])
 
 
 # A page with intervals, and the beginnings of the names of the studies that have them; "" for any study.
