@@ -1,7 +1,7 @@
 """Cost of a training step with several candidates for the second view, and of the classifier.
 
-    python benchmarks/active.py                    # two small settings; half a minute
-    python benchmarks/active.py --only resnet18
+    python benchmarks/active.py                    # a minute
+    python benchmarks/active.py --only digits photographs
 
 Times whole steps of the package's loop (views, embeddings, loss, gradient, optimizer) as the difference of a
 long and a short run. That excludes one-time costs such as the first classifier, which is timed separately.
@@ -113,19 +113,21 @@ def classifier_seconds(classes: Clusters | Labels, *, rows: int = 2048, dim: int
 
 
 def main() -> None:
-    """Print the timings."""
+    """Print the tables."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("--only", nargs="+", choices=SETTINGS, default=["digits", "photographs"])
+    parser.add_argument("--only", nargs="+", choices=SETTINGS, default=list(SETTINGS))
     torch.set_num_threads(1)
-    print(description())
+    print(f"| one thread of a CPU | m = 1 | {' | '.join(map(str, CANDIDATES[1:]))} |")
+    print(f"|---|{'---|' * len(CANDIDATES)}")
     for name in parser.parse_args().only:
-        times = {candidates: SETTINGS[name].seconds(candidates) for candidates in CANDIDATES}
-        ordinary = times[1]
-        cells = [f"m = {m} {1000 * took:.0f} ms ({took / ordinary:.2f})" for m, took in times.items()]
-        print(f"{SETTINGS[name].name}: {', '.join(cells)}", flush=True)
+        ordinary, *others = (SETTINGS[name].seconds(candidates) for candidates in CANDIDATES)
+        cells = [f"{1000 * ordinary:.0f} ms", *(f"{took / ordinary:.2f}" for took in others)]
+        print(f"| {SETTINGS[name].name} | {' | '.join(cells)} |", flush=True)
+    print("\n| classifier of 2,048 embeddings of 128 numbers | ms |\n|---|---|")
     for each in (Clusters(), Labels()):
         times = sorted(classifier_seconds(each) for _ in range(3))
-        print(f"{each!r} of 2,048 embeddings of 128 numbers: {1000 * times[1]:.0f} ms")
+        print(f"| `{each!r}` | {1000 * times[1]:.0f} |", flush=True)
+    print(f"\n{description()}")
 
 
 if __name__ == "__main__":

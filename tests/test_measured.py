@@ -142,6 +142,7 @@ RECORDS = (
     ("latent.md", "|  | milliseconds | times ours", "2026-11-27-latent-avx2.md"),
     ("masked.md", "| method | step, ms", "2026-11-28-masked-avx512.md"),
     ("papers.md", "| entry | seconds", "2026-11-30-entries-avx512.md"),
+    ("positives.md", "| one thread of a CPU", "2026-11-30-active-avx512.md"),
     ("text.md", "| way | forward, ms", "2026-11-27-sentences-avx2.md"),
     ("training.md", "| head | seed | accuracy", "2026-11-28-heads-avx512.md"),
     ("training.md", "| data | training rows", "2026-11-29-defaults-avx512.md"),
@@ -233,6 +234,34 @@ STUDIES = (
     ("spectral_texture.md", "| method | PSNR", "spectral-texture"),
     ("volumes.md", "| | share, R^2", "features-volumes"),
 )
+ELSEWHERE = (
+    ("README.md", "| pairs | SimCLR against plain"),  # the record of cpu.py, above
+    ("benchmarks.md", "| graphs | eigenvectors | tammes"),  # that of SignNet, above
+    ("choosing.md", "| | SimCLR | HCL without debiasing"),  # numbers of the papers
+    ("geometry.md", "| classes | dimension | mean of squared"),  # tests/theory/packing computes them
+    ("integrations.md", "| library | what to use"),  # versions
+    ("spectral_experiments.md", "| | graphs | largest multiplicity"),  # the study, below
+    ("theory.md", "| classes | best k, exactly"),  # tests/theory computes them
+    ("theory.md", "| N | printed bound"),
+    ("triton.md", "| ms | d = 128"),  # the record of the H200, below
+)
+"""Other tables with decimals."""
+DECIMAL = re.compile(r"[+−-]?\d[\d,]*\.\d+( ?(%|ms|s|MB|GB|dB|\(.*\)))?")
+
+
+def test_every_table_of_decimals_is_compared() -> None:
+    known = [(page, head) for page, head, _ in (*RECORDS, *STUDIES)] + list(ELSEWHERE)
+    missing = []
+    for page in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))):
+        for table in tables_of(page.read_text(), "|"):
+            decimals = [cell for row in rows_of(table) for cell in row if DECIMAL.fullmatch(cell.strip("*"))]
+            if len(decimals) > 3 and not any(
+                page.name == name and table.startswith(head) for name, head in known
+            ):
+                missing.append((page.name, table.partition("\n")[0]))
+    assert missing == []
+
+
 IN_POWERS = ("spectral-properties",)
 """Studies whose pages show the logarithm to base 10, as the papers do."""
 IN_RATIOS = ("geometry-equivariance",)

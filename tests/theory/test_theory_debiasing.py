@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -136,6 +137,18 @@ def test_a_draw_errs_like_the_root_and_the_loss_like_the_inverse_of_n() -> None:
 
     assert slope([error.of_draws[0] for error in errors]) == pytest.approx(-0.5, abs=0.05)
     assert slope([-error.of_loss[0] for error in errors]) == pytest.approx(-1, abs=0.1)
+
+
+@pytest.mark.parametrize("n", [16, 64, 256, 1024])
+def test_the_table_of_single_draws_in_the_docs(n: int) -> None:
+    them = population(classes=10, each=20, dim=8, spread=1.0)
+    error = debiasing_error(them, negatives=n, positives=n, draws=20_000, generator=np.random.default_rng(n))
+    bound = DebiasingBound(negatives=n, positives=n, class_prior=0.1)
+    page = (Path(__file__).parents[2] / "docs/theory.md").read_text()
+    (row,) = (line for line in page.splitlines() if line.startswith(f"| {n:,} | {bound.printed:.2f} |"))
+    shown = [float(cell) for cell in row.strip("| ").split(" | ")[1:]]
+    assert shown[:2] == [round(bound.printed, 2), round(bound.by_variance, 2)]
+    assert shown[2:] == pytest.approx([error.of_draws[0], error.of_loss[0]], rel=0.04)
 
 
 def test_few_candidates_fall_on_the_floor() -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -145,6 +147,16 @@ def test_equal_weights_are_not_tammes_problem() -> None:
     assert weighted.distance**2 == pytest.approx(63 / 32, abs=1e-6)
     assert pack(5, 3).distance == pytest.approx(math.sqrt(2))
     assert pack(5, 3).mean_squared_distance == pytest.approx(2)
+
+
+@pytest.mark.parametrize(("classes", "dim"), [(5, 3), (6, 4), (6, 2), (7, 2), (10, 2), (13, 3)])
+def test_the_table_of_mean_distances_in_the_docs(classes: int, dim: int) -> None:
+    found = pack(classes, dim), pack(classes, dim, weights=np.ones(classes), restarts=12)
+    page = (Path(__file__).parents[3] / "docs/geometry.md").read_text()
+    (row,) = re.findall(rf"^\| {classes} \| {dim} \| ([\d.]+) \| ([\d.]+) \|", page, re.MULTILINE)
+    for shown, packing in zip(row, found, strict=True):
+        digits = len(shown.partition(".")[2])
+        assert float(shown) == pytest.approx(packing.mean_squared_distance, abs=0.5001 * 10.0**-digits)
 
 
 @pytest.mark.parametrize(("classes", "places"), [(5, {5}), (6, {3, 4, 6}), (7, {3, 4})])
