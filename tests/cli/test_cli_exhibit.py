@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from itertools import combinations
 from pathlib import Path
 
 import pytest
@@ -22,7 +23,9 @@ from tammes.selection import Subset
 from tammes.sources import NodesToGraphs
 from tammes.training import Machine, TrainingConfig, embed, train
 from tammes.training.quick_thoughts import quick_thoughts
+from tammes.training.seeds import Purpose, derive
 from tiny import (
+    make_config,
     make_graph_config,
     random_graph_set,
     random_images,
@@ -176,6 +179,49 @@ def test_the_first_nodes_of_graphs_are_compared_with_the_graphs() -> None:
     weights = config.objective.weights(NodesToGraphs()(found.view_a, found.view_b, owner=torch.arange(8)))
     torch.testing.assert_close(found.weights, weights)
     assert bool((found.weights.diagonal() == 0).all())
+
+
+@pytest.mark.parametrize("crops", [2, 4])
+@pytest.mark.parametrize(
+    "objective",
+    [
+        recipes.hcl(temperature=0.5, beta=1.0, class_prior=0.1),
+        recipes.hcl_ot(temperature=0.5, class_prior=0.1, epsilon=0.5),
+        recipes.supcon(temperature=0.5),
+        recipes.simclr(temperature=0.5, selection=Subset(k=3)),
+    ],
+    ids=["hcl", "hcl-ot", "supcon", "subset"],
+)
+def test_every_crop_is_compared(objective: tammes.Objective, crops: int) -> None:
+    images, config = random_images(22, classes=4), replace(make_config(), objective=objective, crops=crops)
+    run = train(replace(config, epochs=1), images, machine=Machine(accelerator="cpu"))
+    config = replace(config, batch_size=8)
+    exhibit = choose_sample(images, None, config)
+    embeddings = embed(run.model, exhibit.data)[1]
+    found = Compared.of(run.model, embeddings, objective, exhibit, config, step=1)
+    rows, labels = torch.arange(8).repeat(crops), exhibit.data.required_labels()[:8]
+    if crops == 2:
+        assert found.candidates is None
+        views = (found.view_a, found.view_b)
+    else:
+        assert found.candidates is not None
+        assert torch.equal(torch.from_numpy(found.candidates.rows), rows)
+        views = torch.from_numpy(found.candidates.embeddings).chunk(crops)
+        assert torch.equal(torch.stack(views[:2]), torch.stack([found.view_a, found.view_b]))
+        assert not any(torch.equal(*pair) for pair in combinations(views, 2))
+    ids = labels if isinstance(objective.contrast, tammes.SupCon) else None
+    generator = torch.Generator().manual_seed(derive(config.seed, Purpose.OBJECTIVE))
+    expected = objective.weights(*views, ids=ids, labels=labels, generator=generator)
+    torch.testing.assert_close(found.weights, expected[: len(found.weights)])
+    assert bool((found.weights[0, rows == 0] == 0).all())
+
+
+def test_the_page_of_several_crops_says_how_many_negatives_there_are(tmp_path: Path) -> None:
+    data, out = write_images(tmp_path / "images", "a", "b"), tmp_path / "run"
+    words = "train simclr --temperature 0.5 --crops 4 --batch-size 5 --epochs 1 --accelerator cpu"
+    small = "encoder:convnet --encoder.width 8"
+    assert main([*f"{words} --data {data} --out {out} {small}".split()]) == 0
+    assert "of at most 16 in a batch of 5 pictures" in (out / "report.html").read_text()
 
 
 def test_a_subset_is_no_larger_than_the_negatives() -> None:

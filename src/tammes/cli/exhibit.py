@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -18,15 +19,14 @@ from tammes.report import Degrees, GraphSizes, Pictures, Sample, Sentences
 from tammes.report.comparison import Candidates
 from tammes.report.sample import FEWEST
 from tammes.selection import OtherLabels, Subset
-from tammes.sources import ContextWindow, NodesToGraphs, TwoTowers
+from tammes.sources import InBatch
 from tammes.training import Data, Model, TrainingConfig
 from tammes.training.embedding import embed_pairs
-from tammes.training.examples import Examples, readable
+from tammes.training.examples import readable
 from tammes.training.kind_rules import VIEWS_OF_ONE_ROW
-from tammes.training.loss_rules import compares_classes
 from tammes.training.pairing import Pairing
 from tammes.training.seeds import Purpose, derive
-from tammes.training.source import both_sides, sentences_and_contexts
+from tammes.training.source import both_sides, pairs_of_batch, source_of
 
 LARGEST_BATCH = 256
 LARGEST_SAMPLE = 1000
@@ -183,13 +183,24 @@ def _adjacent_rows(data: Data, config: TrainingConfig, wanted: int) -> tuple[Ten
 
 
 def embedded_views(
-    model: Model, data: Data, pairs: Tensor, config: TrainingConfig, *, seeds: tuple[int, int]
-) -> tuple[Tensor, Tensor]:
-    """Return the embeddings (b, dim) of both sides of pairs, as the objective compares them.
+    model: Model, data: Data, pairs: Tensor, config: TrainingConfig, *, seeds: Sequence[int]
+) -> tuple[Tensor, ...]:
+    """Return the embeddings (b, dim) of the views of pairs, as the objective compares them.
 
     Of two networks f and g, on adjacent sentences or given pairs, they are f of the first, g of the second.
+
+    Args:
+        model: encoder and head.
+        data: rows of the pairs.
+        pairs: int64 (b, 2), rows that make a pair.
+        config: settings of the training.
+        seeds: random seeds of the first views, of the second, and of each further view.
     """
-    return both_sides(config, *embed_pairs(model, data, pairs, config.augmentations, seeds=seeds))
+    of_first, of_second = config.augmentations
+    first, second = pairs.T
+    others = len(seeds) - 1
+    rows = torch.stack([first, *[second] * others], dim=1)
+    return both_sides(config, *embed_pairs(model, data, rows, [of_first, *[of_second] * others], seeds=seeds))
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -200,7 +211,7 @@ class Compared:
         embeddings: (n, dim) embeddings of all rows of the exhibit.
         view_a: (b, dim) embeddings of the first of each pair.
         view_b: (b, dim) embeddings of the second.
-        candidates: what the first views are compared with, where this is not all views; or None.
+        candidates: what the first views are compared with, where this is not the two views; or None.
         weights: weights of the negatives: (2b, 2b), or (b, c) of the first views against c candidates.
     """
 
@@ -230,85 +241,86 @@ class Compared:
             config: settings of the training.
             step: number of steps of the training, which seeds the views.
         """
-        data, rows = exhibit.data, exhibit.pairs
-        seeds = derive(config.seed, Purpose.FIRST_VIEW, step), derive(config.seed, Purpose.SECOND_VIEW, step)
-        view_a, view_b = embedded_views(model, data, rows, config, seeds=seeds)
+        seeds = [
+            derive(config.seed, Purpose.FIRST_VIEW, step),
+            derive(config.seed, Purpose.SECOND_VIEW, step),
+        ]
+        seeds += [derive(config.seed, Purpose.SECOND_VIEW, step, crop) for crop in range(1, config.crops - 1)]
+        views = embedded_views(model, exhibit.data, exhibit.pairs, config, seeds=seeds)
         shown, others = both_sides(config, embeddings, embeddings)
-        generator = torch.Generator().manual_seed(derive(config.seed, Purpose.OBJECTIVE))
-        labels = None if data.labels is None else data.labels[rows[:, 0]]
-        if isinstance(config.positives, Adjacent):
-            one_way = _sentences_and_contexts(model, embeddings, exhibit, config)
-        elif isinstance(config.positives, GivenPairs):
-            one_way = _anchors_and_given(view_a, view_b, others, exhibit, config.positives, labels)
-        elif isinstance(config.positives, OwnGraph):
-            one_way = _first_nodes_and_graphs(view_a, view_b, labels)
-        else:
-            ids = labels if compares_classes(config) else None
-            together = 2 if ids is None else 2 * int(ids.unique(return_counts=True)[1].max())
-            fitting = _fitting(objective, 2 * len(rows), together, labels)
-            with torch.no_grad():
-                weights = fitting.weights(view_a, view_b, ids=ids, labels=labels, generator=generator)
-            return Compared(embeddings=shown, view_a=view_a, view_b=view_b, weights=weights)
-        pairs, candidates = one_way
-        pairs = pairs.with_candidates()
+        parts, rows, columns = _compared_rows(embeddings, views, others, exhibit, config)
+        pairs = _pairs(model.dim, parts, rows, exhibit.data, config)
         assert pairs.candidates is not None
+        count = len(pairs.candidates)
         positives = pairs.positives().count + (pairs.own is not None)
-        fitting = _fitting(objective, len(candidates), int(positives.max()), pairs.labels_of_candidates)
-        return Compared(
-            embeddings=shown,
-            view_a=view_a,
-            view_b=view_b,
+        fitting = _fitting(objective, count, int(positives.max()), pairs.labels_of_candidates)
+        generator = torch.Generator().manual_seed(derive(config.seed, Purpose.OBJECTIVE))
+        weights = fitting.weights(pairs, generator=generator)
+        compared = Compared(embeddings=shown, view_a=views[0], view_b=views[1], weights=weights)
+        if columns is None:
+            return compared
+        return replace(
+            compared,
             candidates=Candidates(
                 embeddings=pairs.candidates.numpy(),
-                rows=candidates.numpy(),
-                negatives=len(candidates) - int(positives.min()),
+                rows=columns.numpy(),
+                negatives=count - int(positives.min()),
             ),
-            weights=fitting.weights(pairs, generator=generator)[: len(rows)],
+            weights=weights[: len(exhibit.pairs)],
         )
 
 
-OneWay = tuple[Pairs, Tensor]
-"""Pairs of a batch, the first views as anchors, and the row of the exhibit that each candidate is of."""
+def _compared_rows(
+    embeddings: Tensor, views: tuple[Tensor, ...], others: Tensor, exhibit: Exhibit, config: TrainingConfig
+) -> tuple[tuple[Tensor, ...], Tensor, Tensor | None]:
+    """Return what the objective compares with each other, and the rows of the exhibit that this shows.
 
+    Args:
+        embeddings: (n, dim) output of the network for all rows of the exhibit.
+        views: (b, dim) embeddings of each view of the pairs.
+        others: (n, dim) embeddings of all rows as the second of a pair.
+        exhibit: rows and pairs.
+        config: settings of the training.
 
-def _sentences_and_contexts(
-    model: Model, embeddings: Tensor, exhibit: Exhibit, config: TrainingConfig
-) -> OneWay:
-    """Return sentences against the contexts of the batch; those without a positive come last."""
-    assert isinstance(config.positives, Adjacent)
-    window, batch = config.positives.window, slice(exhibit.batch)
-    data = exhibit.data
-    pairs = ContextWindow(window=window)(
-        *(side[batch] for side in sentences_and_contexts(config, embeddings)),
-        ids=Examples.of(data, model.assets).reading_order(window)[batch],
-        labels=None if data.labels is None else data.labels[batch],
-    )
-    return pairs, torch.arange(len(pairs.ids_of_candidates))
-
-
-def _anchors_and_given(
-    anchors: Tensor,
-    positives: Tensor,
-    others: Tensor,
-    exhibit: Exhibit,
-    given: GivenPairs,
-    labels: Tensor | None,
-) -> OneWay:
-    """Return anchors against the positives of the batch, its given negatives and, perhaps, the anchors."""
+    Returns:
+        The embeddings that make a batch of the training; (b,) the row of each anchor; (c,) the row of each
+        candidate, None where two views of the batch are compared with each other in both directions.
+    """
     first, second = exhibit.pairs.T
-    rows, negatives = [second], None
-    if exhibit.negatives is not None:
-        rows, negatives = [second, exhibit.negatives], others[exhibit.negatives][:, None]
-    if given.same_tower:
-        rows.append(first)
-    source = TwoTowers(same_tower=given.same_tower)
-    return source(anchors, positives, negatives, ids=labels, labels=labels), torch.cat(rows)
+    if isinstance(config.positives, Adjacent):
+        assert exhibit.batch is not None
+        batch = torch.arange(exhibit.batch)  # sentences without a positive come last
+        return (embeddings[batch],), batch, batch
+    if isinstance(config.positives, GivenPairs):
+        given = [] if exhibit.negatives is None else [exhibit.negatives]
+        columns = [second, *given, *([first] if config.positives.same_tower else [])]
+        return (*views, *(others[rows] for rows in given)), first, torch.cat(columns)
+    if isinstance(config.positives, OwnGraph):
+        return views, first, first
+    return views, first, None if len(views) == 2 else first.repeat(len(views))
 
 
-def _first_nodes_and_graphs(nodes: Tensor, graphs: Tensor, labels: Tensor | None) -> OneWay:
-    """Return the first node of each graph against the graphs of the batch."""
-    own = torch.arange(len(graphs))
-    return NodesToGraphs()(nodes, graphs, owner=own, labels=labels), own
+def _pairs(
+    dim: int, embeddings: tuple[Tensor, ...], rows: Tensor, data: Data, config: TrainingConfig
+) -> Pairs:
+    """Return the pairs of a batch, with candidates, as the training makes them.
+
+    Negatives of a queue are left out, and the other direction of pairs in both.
+    """
+    in_batch = isinstance(config.negatives, InBatch)
+    numbers = rows
+    if isinstance(config.positives, Adjacent):
+        assert isinstance(data, Texts)
+        numbers = config.positives.reading_order(data.documents, data.positions)[rows]
+    pairs = pairs_of_batch(
+        source_of(config, dim, single=True) if in_batch else InBatch(),
+        config,
+        embeddings,
+        numbers=numbers,
+        labels=None if data.labels is None else data.labels[rows],
+        owner=torch.arange(len(rows)),
+    )
+    return replace(pairs, reverse=None).with_candidates()
 
 
 def _fitting(objective: Objective, candidates: int, together: int, labels: Tensor | None) -> Objective:
@@ -318,13 +330,12 @@ def _fitting(objective: Objective, candidates: int, together: int, labels: Tenso
         objective: objective of a training, whose batches may be larger.
         candidates: number of candidates, the anchor among them.
         together: number of them that are the anchor or its positives.
-        labels: class of each row of the batch.
+        labels: class of each candidate.
     """
     selection = objective.selection
     if not isinstance(selection, Subset):
         return objective
     if isinstance(selection.among, OtherLabels) and labels is not None:
-        views = candidates // len(labels)
-        together = max(together, views * int(labels.unique(return_counts=True)[1].max()))
+        together = max(together, int(labels.unique(return_counts=True)[1].max()))
     k = min(selection.k, candidates - together)
     return replace(objective, selection=replace(selection, k=k))

@@ -15,10 +15,10 @@ from tammes.training.rotations import Rotations
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Candidates:
-    """What the first views of a batch are compared with, where this is not all views.
+    """What the first views of a batch are compared with, where this is not the two views.
 
-    Sentences are compared with contexts, the anchors of given pairs with positives and negatives, and nodes
-    with graphs.
+    Sentences are compared with contexts, the anchors of given pairs with positives and negatives, nodes with
+    graphs, and the first of several crops with all crops.
 
     Args:
         embeddings: (c, dim) embeddings of the candidates.
@@ -74,7 +74,7 @@ class Outcome:
             compares.
         view_a: (b, dim) embeddings of the first views of b pairs: of the first b rows of the sample, b <= n.
         view_b: (b, dim) embeddings of the second views: of the same rows, or of the sample's `partners`.
-        candidates: what the first views are compared with, where this is not all views; or None.
+        candidates: what the first views are compared with, where this is not the two views; or None.
         weights: (2b, 2b) result of `objective.weights(view_a, view_b)`, or (b, c) of the first views against
             c candidates: rows sum to one, 0 for anything but negatives. For an objective that needs labels,
             pass them; for a random selection, use one draw.

@@ -1,6 +1,6 @@
 """Features and embeddings of data under a trained model."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 import torch
@@ -65,23 +65,23 @@ def embed_pairs(
     model: Model,
     data: Data,
     pairs: Tensor,
-    augmentations: tuple[AnyAugmentation | None, AnyAugmentation | None],
+    augmentations: Sequence[AnyAugmentation | None],
     *,
-    seeds: tuple[int, int],
-) -> tuple[Tensor, Tensor]:
-    """Return the embeddings of two views of pairs, made as in training, in evaluation mode and in one batch.
+    seeds: Sequence[int],
+) -> tuple[Tensor, ...]:
+    """Return the embeddings of the views of pairs, made as in training, in evaluation mode and in one batch.
 
     Where nodes are compared with graphs, the first view is a graph's first node, the second the graph.
 
     Args:
         model: encoder and head, on any device.
         data: images, texts or graphs.
-        pairs: int64 (b, 2), rows of anchors and their positives.
-        augmentations: augmentation of the first views, and of the second; None for no change.
-        seeds: random seeds of the first views, and of the second.
+        pairs: int64 (b, views), rows of anchors and their positives: two views, or several.
+        augmentations: augmentation of the first views, of the second, and so on; None for no change.
+        seeds: random seeds of the first views, of the second, and so on.
 
     Returns:
-        Two tensors (b, dim); float32 on the CPU.
+        A tensor (b, dim) for each view; float32 on the CPU.
     """
     device = next(model.parameters()).device
     examples = Examples.of(data, model.assets)
@@ -97,7 +97,7 @@ def embed_pairs(
             if augmentation is not None:
                 inputs = changed(augmentation, inputs, seed=seed)
             views.append(model(inputs)[1].float().cpu())
-    return views[0], views[1]
+    return tuple(views)
 
 
 @contextmanager

@@ -18,8 +18,7 @@ from tammes.coupling import Hard
 from tammes.data.graph_batch import GraphBatch
 from tammes.group import Group, Single
 from tammes.pairs import Pairs
-from tammes.positives import OwnGraph
-from tammes.sources import ContextWindow, LearnedNegatives, NodesToGraphs, Queue, TwoTowers
+from tammes.sources import ContextWindow
 from tammes.temperature import LearnedTemperature
 from tammes.training.active_views import ActiveViews
 from tammes.training.adversarial import AdversarialStream
@@ -34,13 +33,12 @@ from tammes.training.divergence import FiniteChecks, raise_for_gradient
 from tammes.training.examples import Examples, FromRows, Inputs, concatenate, to_inputs, to_rows
 from tammes.training.flops import counted
 from tammes.training.loader import PairBatch
-from tammes.training.loss_rules import compares_classes
 from tammes.training.masked import MaskedNetwork, MaskedStep
 from tammes.training.model import Model
 from tammes.training.momentum import KeysConfig, MomentumEncoder, ema_decay_at
 from tammes.training.sampler import Shard
 from tammes.training.seeds import Purpose, derive
-from tammes.training.source import compares_towers, embedded_by_towers, sentences_and_contexts, source_of
+from tammes.training.source import compares_towers, embedded_by_towers, pairs_of_batch, source_of
 from tammes.training.views import augmented, views_of
 
 
@@ -256,22 +254,17 @@ class ContrastiveModule(LightningModule):
         return GradientCache(of_rows, chunk=self.config.chunk)(*(to_rows(view) for view in views))
 
     def _pairs(self, embeddings: tuple[Tensor, ...], first: Inputs, rows: Tensor) -> Pairs:
-        labels = None if self.labels is None else self.labels[rows]
+        numbers = rows
         if isinstance(self.source, ContextWindow):
-            order = self.examples.reading_order(self.source.window)[rows.cpu()].to(rows.device)
-            return self.source(*sentences_and_contexts(self.config, embeddings[0]), ids=order, labels=labels)
-        if isinstance(self.source, TwoTowers):
-            anchors, positives, *given = embeddings
-            hard = torch.stack(given, dim=1) if given else None
-            # Rows of one anchor share its label, and are no negatives of each other.
-            return self.source(anchors, positives, hard, ids=labels, labels=labels)
-        if isinstance(self.config.positives, OwnGraph):
-            assert isinstance(first, GraphBatch)
-            return NodesToGraphs()(*embeddings, owner=first.owner, labels=labels)  # without ids: no sorting
-        if isinstance(self.source, Queue | LearnedNegatives):
-            # The ids let the fresh key of an image replace the one stored in an earlier epoch.
-            return self.source(*embeddings, ids=rows, labels=labels)
-        return self.source(*embeddings, ids=labels if compares_classes(self.config) else None, labels=labels)
+            numbers = self.examples.reading_order(self.source.window)[rows.cpu()].to(rows.device)
+        return pairs_of_batch(
+            self.source,
+            self.config,
+            embeddings,
+            numbers=numbers,
+            labels=None if self.labels is None else self.labels[rows],
+            owner=first.owner if isinstance(first, GraphBatch) else None,
+        )
 
     def _anneal(self, step: int) -> None:
         """Set the annealed objective, which changes only between epochs."""

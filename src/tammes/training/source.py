@@ -9,8 +9,17 @@ import torch
 from torch import Tensor, nn
 
 from tammes.encoders import SentenceEncoder, Tower, TransformersTowers, has_two_towers
+from tammes.pairs import Pairs
 from tammes.positives import Adjacent, GivenPairs, OwnGraph
-from tammes.sources import ContextWindow, Gather, InBatch, TwoTowers
+from tammes.sources import (
+    ContextWindow,
+    Gather,
+    InBatch,
+    LearnedNegatives,
+    NodesToGraphs,
+    Queue,
+    TwoTowers,
+)
 from tammes.training.caching import GradientCache
 from tammes.training.config import TrainingConfig
 from tammes.training.examples import FromRows, Inputs, concatenate, to_rows
@@ -56,6 +65,49 @@ def source_of(
     return gather or InBatch()
 
 
+def pairs_of_batch(
+    source: nn.Module | InBatch | Gather | ContextWindow | TwoTowers,
+    config: TrainingConfig,
+    embeddings: Sequence[Tensor],
+    *,
+    numbers: Tensor,
+    labels: Tensor | None,
+    owner: Tensor | None = None,
+) -> Pairs:
+    """Return the pairs of a batch: what the objective of a run compares with what.
+
+    Args:
+        source: what makes pairs of the embeddings, from `source_of`.
+        config: configuration of the run.
+        embeddings: (n, dim) embeddings of each view; of sentences with contexts there is one, and of graphs
+            that are compared with their nodes there are those of the nodes, then those of the graphs.
+        numbers: (n,) integers, the places of sentences with contexts in reading order, else rows of the data.
+        labels: (n,) classes, or None.
+        owner: (nodes,) graph of each node, where graphs are compared with their nodes.
+
+    Example:
+        >>> from tammes import recipes
+        >>> config = TrainingConfig(objective=recipes.simclr(temperature=0.5), crops=3)
+        >>> pairs_of_batch(InBatch(), config, torch.ones(3, 4, 8), numbers=torch.arange(4), labels=None).views
+        3
+    """
+    if isinstance(source, ContextWindow):
+        return source(*sentences_and_contexts(config, embeddings[0]), ids=numbers, labels=labels)
+    if isinstance(source, TwoTowers):
+        anchors, positives, *given = embeddings
+        hard = torch.stack(given, dim=1) if given else None
+        # Rows of one anchor share its label, and are no negatives of each other.
+        return source(anchors, positives, hard, ids=labels, labels=labels)
+    if isinstance(config.positives, OwnGraph):
+        nodes, graphs = embeddings
+        assert owner is not None
+        return NodesToGraphs()(nodes, graphs, owner=owner, labels=labels)  # without ids: no sorting
+    if isinstance(source, Queue | LearnedNegatives):
+        # The ids let the fresh key of an image replace the one stored in an earlier epoch.
+        return source(*embeddings, ids=numbers, labels=labels)
+    return source(*embeddings, ids=labels if compares_classes(config) else None, labels=labels)
+
+
 def sentences_and_contexts(config: TrainingConfig, embeddings: Tensor) -> tuple[Tensor, ...]:
     """Return the embeddings of sentences f(s), and those of contexts g(s) where two networks give them.
 
@@ -80,17 +132,18 @@ def compares_towers(config: TrainingConfig) -> bool:
     return has_two_towers(config.encoder) and isinstance(config.positives, Adjacent | GivenPairs)
 
 
-def both_sides(config: TrainingConfig, first: Tensor, second: Tensor) -> tuple[Tensor, Tensor]:
-    """Return the embeddings of both sides of pairs as the objective compares them.
+def both_sides(config: TrainingConfig, first: Tensor, *others: Tensor) -> tuple[Tensor, ...]:
+    """Return the embeddings of the sides of pairs as the objective compares them.
 
     Args:
         config: configuration of a run.
         first: (n, dim) output of the network for the first of each pair.
-        second: (n, dim) output for the second; where towers are compared, its half of g is taken.
+        others: (n, dim) outputs for the second, or for each further view; where towers are compared, their
+            half of g is taken.
     """
     if not compares_towers(config):
-        return first, second
-    return first.chunk(2, dim=1)[0], second.chunk(2, dim=1)[1]
+        return first, *others
+    return first.chunk(2, dim=1)[0], *(other.chunk(2, dim=1)[1] for other in others)
 
 
 def embedded_by_towers(
