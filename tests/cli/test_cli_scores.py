@@ -1,3 +1,5 @@
+from typing import Any
+
 import pytest
 import torch
 
@@ -8,7 +10,7 @@ from tammes.cli.scores import Measure, Measured, Trial, at_most, knn_of, score_t
 from tammes.data import Images, TensorPixels, Texts, as_floats
 from tammes.evaluation import KNN, LabeledFeatures, LinearProbe
 from tammes.report import Scores
-from tammes.training import ImagesSummary, Run, RunConfig, build_model
+from tammes.training import ImagesSummary, Model, Run, RunConfig, build_model
 from tiny import make_config, random_images, random_texts
 
 
@@ -30,12 +32,22 @@ def test_a_table_without_test_rows_has_no_accuracies() -> None:
     assert "held out of training" in str(measured.caption)
 
 
-def test_floors_are_one_untrained_encoder_for_each_seed_and_the_pixels() -> None:
+def test_floors_are_one_untrained_encoder_for_each_seed_and_the_pixels(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     images = random_images(22)
     config = RunConfig(training=make_config(), data=ImagesSummary.of(images, "noise"))
     measure = Measure(train=images, test=random_images(8, seed=1))
     run = Run(config=config, model=build_model(config), metrics=())
+    built: list[Model] = []
+
+    def build(*given: Any) -> Model:
+        built.append(build_model(*given))
+        return built[-1]
+
+    monkeypatch.setattr("tammes.cli.floors.build_model", build)
     untrained, raw = floors(images, [run, run], measure, torch.device("cpu"))
+    assert len(built) == 2
     assert (untrained.name, raw.name) == ("untrained encoder", "raw pixels")
     assert untrained.scores[0] == untrained.scores[1]
     # One class is brighter in its upper half, which a linear map of the pixels sees.

@@ -165,11 +165,16 @@ def before_training(run: Run, device: torch.device) -> tuple[str, Model] | None:
 def _untrained(runs: Sequence[Run], device: torch.device) -> list[tuple[str, Featurize]]:
     """Return the features of each run's encoder before the training, which is built when it is needed.
 
-    Processes that share the measurements each hold only the encoders that they measure.
+    Processes that share the measurements each hold the encoders that they measure, and the first.
     """
     # Whether the weights of a pretrained encoder are found does not depend on the seed.
     first = before_training(runs[0], device)
-    return [] if first is None else [(first[0], _Untrained(run, device)) for run in runs]
+    if first is None:
+        return []
+    name, model = first
+    encoders = [_Untrained(run, device) for run in runs]
+    encoders[0].model = model
+    return [(name, each) for each in encoders]
 
 
 class _Untrained:
