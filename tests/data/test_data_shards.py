@@ -193,6 +193,19 @@ def test_what_belongs_to_no_image_is_ignored(tmp_path: Path) -> None:
     assert (images.names, images.classes) == (("a.tar:x/a.b/c",), ("1",))
 
 
+def test_a_name_that_comes_again_is_another_image(tmp_path: Path) -> None:
+    members = [
+        (f"a.{ending}", content)
+        for number, pet in enumerate((b"cat", b"dog", b"cat"))
+        for ending, content in (("png", picture_bytes(number)), ("txt", b"text"), ("cls", pet))
+    ]
+    images = shards(write(tmp_path / "a.tar", *members), size=8)
+    assert (images.names, images.classes) == (("a.tar:a",) * 3, ("cat", "dog"))
+    assert images.required_labels().tolist() == [0, 1, 0]
+    pixels = images.batch(range(3))[:, :, 0, 0]
+    assert [picture[0] // 10 for picture in pixels.tolist()] == [0, 1, 2]
+
+
 def cut(file: Path, keep: int) -> Path:
     file.write_bytes(file.read_bytes()[:keep])
     return file

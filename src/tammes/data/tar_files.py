@@ -134,6 +134,8 @@ class TarSample:
 def tar_samples(file: Path, label: str | None) -> Iterator[TarSample]:
     """Yield the images of an archive, in their order, and members that hold a label without an image.
 
+    A member that repeats a name begins an image of the same key.
+
     Args:
         file: path of the archive.
         label: ending of the member, or field of the member json, that holds the label; None for the usual.
@@ -146,15 +148,17 @@ def tar_samples(file: Path, label: str | None) -> Iterator[TarSample]:
         ValueError: If it is compressed, or a label is neither the name nor the number of a class.
     """
     current: TarSample | None = None
+    endings: set[str] = set()
     try:
         for member, read in _members(file):
             folder, _, base = member.name.rpartition("/")
             stem, _, ending = base.partition(".")
             key, ending = f"{folder}/{stem}" if folder else stem, ending.lower()
-            if current is None or current.key != key:
+            if current is None or current.key != key or ending in endings:
                 if current is not None and (current.has_image or current.contents):
                     yield _labeled(current, label, file)
-                current = TarSample(key=key)
+                current, endings = TarSample(key=key), set()
+            endings.add(ending)
             if f".{ending}" in SUFFIXES and not current.has_image:
                 current.begin, current.size, current.has_image = member.offset_data, member.size, True
                 current.checksum = zlib.crc32(read(CHECKED))
