@@ -204,6 +204,25 @@ def test_the_format_of_the_file_stays(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    "content", ["", '{"ke', '{"key": "a"}\n', '{"key": "cut{"key": "a"}\n', '_"}\n{"key": "a"}']
+)
+def test_a_file_of_answers_passes_though_a_line_is_cut(content: str, tmp_path: Path) -> None:
+    path = tmp_path / "answers.jsonl"
+    SolutionCache(path=path).check()
+    path.write_text(content)
+    SolutionCache(path=path).check()
+
+
+def test_a_file_of_something_else_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "notes.txt"
+    path.write_text("a note\n")
+    with pytest.raises(
+        ValueError, match=r"expected a file of exact answers at .*notes\.txt, got other content"
+    ):
+        SolutionCache(path=path).check()
+
+
+@pytest.mark.parametrize(
     "line", [5_000 * "[", '{"key": "a", "worth": 2.0, "bound": 2.0, "members": [1e999]}', "{", "[]"]
 )
 def test_a_broken_line_of_the_cache_is_skipped(line: str, tmp_path: Path) -> None:

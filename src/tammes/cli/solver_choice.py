@@ -37,9 +37,6 @@ from tammes.extensions.solvers import (
     StraightThrough,
 )
 
-_BEGINNING = b'{"key": "'
-"""Beginning of every line in a file of exact answers."""
-
 
 def fit_config(choice: Solve) -> FitConfig:
     """Return the settings of the training."""
@@ -106,20 +103,11 @@ def cache_of(choice: Solve) -> SolutionCache:
 
 
 def check_cache(choice: Solve) -> None:
-    """Raise ValueError or OSError for a file that cannot keep exact answers, or holds something else.
-
-    Answers are appended to the file, which would damage a file of another kind.
-    """
-    path = cache_of(choice).path
-    assert path is not None
-    prepare_output(path)
-    if not path.is_file():
-        return
-    with path.open("rb") as file:
-        start = file.read(4096)
-    # A disk that was full may have cut the first line off, with the next one behind it.
-    if _BEGINNING not in start and not _BEGINNING.startswith(start):
-        raise ValueError(f"expected a file of exact answers at {path}, got other content: name another file")
+    """Raise ValueError or OSError for a file that cannot keep exact answers, or holds something else."""
+    cache = cache_of(choice)
+    assert cache.path is not None
+    prepare_output(cache.path)
+    cache.check()
 
 
 def _generator(choice: Solve) -> torch.Generator:

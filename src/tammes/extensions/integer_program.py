@@ -17,6 +17,8 @@ from tammes.checks import check_file
 
 TOLERANCE = 1e-6
 """Rounding error of HiGHS that is allowed in the score and bound of an integer optimum."""
+BEGINNING = b'{"key": "'
+"""Beginning of every line in a file of answers."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -114,6 +116,23 @@ class SolutionCache:
     """
 
     path: Path | None = None
+
+    def check(self) -> None:
+        """Refuse a file that holds something else, which an answer appended to it would damage.
+
+        Raises:
+            ValueError: if the file begins with other content than answers.
+            OSError: if the file cannot be read.
+        """
+        if self.path is None or not self.path.is_file():
+            return
+        with self.path.open("rb") as file:
+            start = file.read(4096)
+        # A disk that was full may have cut the first line off, with the next one behind it.
+        if BEGINNING not in start and not BEGINNING.startswith(start):
+            raise ValueError(
+                f"expected a file of exact answers at {self.path}, got other content: name another file"
+            )
 
     def load(self) -> dict[str, Answer]:
         """Return all answers in the file by their keys.
