@@ -54,6 +54,18 @@ def test_the_order_of_words_matters(config: GRUConfig | TextTransformerConfig | 
 
 
 @pytest.mark.parametrize("config", CONFIGS, ids=repr)
+@pytest.mark.parametrize("training", [True, False])
+def test_a_batch_without_sentences_has_no_features(
+    config: GRUConfig | TextTransformerConfig | TwoTowersConfig, training: bool
+) -> None:
+    encoder, none = built(config).train(training), sentences(())
+    features = encoder(none)
+    assert features.shape == (0, encoder.features)
+    features.sum().backward()
+    assert encoder.of_tower(none, 0).shape == (0, encoder.features // encoder.towers)
+
+
+@pytest.mark.parametrize("config", CONFIGS, ids=repr)
 def test_a_sentence_without_tokens_is_refused(
     config: GRUConfig | TextTransformerConfig | TwoTowersConfig,
 ) -> None:

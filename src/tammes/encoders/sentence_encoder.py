@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
 
 import torch
 from jaxtyping import Float
@@ -81,7 +80,9 @@ class SentenceEncoder(Encoder):
         """Return the vectors of one network: 0 for f, 1 for g."""
         return self._features(tokens, [self.networks[tower]])
 
-    def _features(self, tokens: Tokens, networks: Iterable[nn.Module]) -> Tensor:
+    def _features(self, tokens: Tokens, networks: nn.ModuleList | list[nn.Module]) -> Tensor:
+        if len(tokens) == 0:  # networks count their steps by the longest sentence
+            return self.words.weight[:0, :1].expand(-1, self.features // self.towers * len(networks))
         tokens = tokens.cut(self.max_length)
         if len(empty := (tokens.lengths == 0).nonzero()):
             raise ValueError(f"expected at least one token in each sentence, got none in row {int(empty[0])}")
