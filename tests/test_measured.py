@@ -212,6 +212,8 @@ STUDIES = (
     ("positives.md", "| set | positives | probe", "positives-real-data"),
     ("choosing.md", "| classes | HCL, readout", "negatives-images-cifar-100"),
     ("negatives_images.md", "| on CIFAR-10 | readout", "negatives-images"),
+    ("negatives_images.md", "| on Tiny-ImageNet | readout", "negatives-images-tiny-imagenet"),
+    ("negatives_images.md", "| the papers, on Tiny", "negatives-images-tiny-imagenet"),
     ("negatives_images.md", "| on CIFAR-100 | readout", "negatives-images-cifar-100"),
     ("negatives_images.md", "| the papers, on CIFAR-100", "negatives-images-cifar-100"),
     ("negatives_images.md", "| temperature | SimCLR, readout", "negatives-images-cifar-100"),
