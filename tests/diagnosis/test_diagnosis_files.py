@@ -85,6 +85,12 @@ def test_a_named_column_of_numbers_is_no_coordinate(tmp_path: Path) -> None:
     assert found.vectors.shape == (4, 2)
 
 
+@pytest.mark.parametrize("name", ["a.csv", "columns.parquet"])
+def test_a_column_may_be_named_twice(name: str, tmp_path: Path) -> None:
+    found = read_embeddings(written(tmp_path / name), columns=["label", "label"])
+    assert found.columns["label"].tolist() == LABELS
+
+
 @pytest.mark.parametrize("name", ["", "Unnamed: 0", "__index_level_0__"])
 def test_the_index_of_a_frame_is_no_coordinate(name: str, tmp_path: Path) -> None:
     frame = pa.table({name: [7, 8, 9, 10], **{f"x{place}": X[:, place] for place in range(3)}})

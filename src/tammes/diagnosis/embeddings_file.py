@@ -62,6 +62,7 @@ def read_embeddings(
         ...     read_embeddings(file, columns=["label"]).columns["label"].tolist()
         [0, 1, 1]
     """
+    columns = tuple(dict.fromkeys(columns))  # one column may hold both the labels and the names of the rows
     file = opened(path, vectors, columns)
     missing = [name for name in columns if name not in file.columns]
     if missing:
