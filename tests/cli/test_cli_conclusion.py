@@ -60,6 +60,8 @@ def test_it_advises_what_the_data_can_have() -> None:
     assert conclusion(trial("run", 0.90, augmentation=None), floors).endswith("then a wider encoder.")
     floors = (trial("untrained encoder", 1.0), trial("raw pixels", 0.89))
     assert conclusion(trial("run", 1.0), floors).endswith("on these rows: measure on harder ones.")
+    floors = (trial("untrained encoder", 0.998), trial("raw pixels", 1.0))
+    assert conclusion(trial("run", 1.0), floors).endswith("on these rows: measure on harder ones.")
     assert "--tasks FOLDER" in conclusion(trial("run", None, positives=GivenPairs()), ())
 
 

@@ -52,7 +52,7 @@ def conclusion(trial: Trial, baselines: Sequence[Trial]) -> str:
         return f"Learned: {found} ({floors})."
     worst = (behind or unclear)[0]
     is_untrained = worst is baselines[0]
-    if worst.mean.knn == 1:
+    if 1 in (worst.mean.knn, trial.mean.knn):
         remedy = "No encoder could be better on these rows: measure on harder ones."
     elif is_untrained:
         remedy = "Try first another --learning-rate (a tenth, ten times), then more --epochs."
