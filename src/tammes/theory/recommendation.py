@@ -114,7 +114,8 @@ class Recommendation:
         """
         known = f"{self.class_prior:.2g}" if self.between else f"{self.class_prior:.3g}"
         if not given:
-            return f"Class prior: the objective has none; that of the data is {known}."
+            found = f"judged by this embedding about {known}" if self.between else known
+            return f"Class prior: the objective has none; that of the data is {found}."
         low, high = self._ends
         if min(low, self.class_prior / OFF) <= given <= max(high, self.class_prior * OFF):
             return f"Class prior: the objective has {given:.3g}, the data {known}."
