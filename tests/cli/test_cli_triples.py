@@ -166,6 +166,16 @@ def test_bad_tables_and_options_get_one_line(tmp_path: Path, capsys: pytest.Capt
     assert not (tmp_path / "run").exists()
 
 
+def test_rows_of_pairs_are_not_measured_as_classes(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = f"train simclr --temperature 0.1 {FEW} --out {tmp_path / 'run'}"
+    assert run(words, "--data", write(tmp_path / "nli.jsonl"), *COLUMNS) == 0
+    said = fails(capsys, f"evaluate {tmp_path / 'run'}")
+    assert "pairs of given columns have no classes to measure" in said
+    assert "--tasks" in said
+
+
 def test_a_row_with_an_empty_cell_is_left_out(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     data = write(tmp_path / "nli.jsonl")
     data.write_text(data.read_text() + json.dumps({"premise": "a", "entailment": "", "contradiction": "b"}))

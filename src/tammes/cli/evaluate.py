@@ -68,6 +68,11 @@ def _evaluate(choice: Evaluate) -> None:
         raise ValueError(
             f"--distinct and --repeats are for graphs, but {choice.source.data} holds none: leave them out"
         )
+    if choice.source.format.anchor_column is not None:
+        raise ValueError(
+            f"pairs of given columns have no classes to measure, but {choice.source.data} was read as pairs: "
+            "name tasks of sentences by --tasks, or labeled texts by --data and --label-column"
+        )
     train, test = load_split(choice.source, shape)
     if test is None:
         raise ValueError(
