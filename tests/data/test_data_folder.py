@@ -58,6 +58,17 @@ def test_images_beside_folders_are_taken_without_labels(tmp_path: Path) -> None:
         folder(tmp_path, size=8, strict=True)
 
 
+def test_folders_named_like_parts_of_a_data_set_are_classes_with_a_warning(tmp_path: Path) -> None:
+    for name in ("test/cat/1.png", "train/cat/2.png", "train/dog/3.png"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        picture(tmp_path / name)
+    with pytest.warns(
+        UserWarning, match="its folders test, train, .* give one part as the data, such as .*train"
+    ):
+        assert folder(tmp_path, size=8).classes == ("test", "train")
+    assert folder(tmp_path / "train", size=8).classes == ("cat", "dog")
+
+
 def test_what_is_no_image_is_counted_in_one_warning(tmp_path: Path) -> None:
     picture(tmp_path / "good.png")
     (tmp_path / "labels.csv").write_text("a,b")

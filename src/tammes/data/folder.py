@@ -23,6 +23,8 @@ SMALLEST_SIZE, LARGEST_SIZE = 8, 64
 """Bounds of the usual size, in pixels; an image may be larger by its `size`."""
 OF_GRAY = frozenset({"1", "L", "LA", "I", "I;16", "I;16B"})
 """Pillow's modes of images without color."""
+SPLITS = frozenset({"train", "training", "val", "valid", "validation", "dev", "test", "testing"})
+"""Names of folders that are usually parts of a data set, with the classes below them."""
 
 
 class MixedFolderWarning(UserWarning):
@@ -189,6 +191,14 @@ def _classes(
         warnings.warn(f"{message}; the images have no labels", MixedFolderWarning, stacklevel=3)
         return None, None
     classes = tuple(sorted({top for top in tops if top is not None}))
+    if {name.lower() for name in classes} <= SPLITS:
+        part = next((name for name in classes if name.lower().startswith("train")), classes[0])
+        warnings.warn(
+            f"the classes of {root} are its folders {', '.join(classes)}, which are named like parts of a "
+            f"data set: if the classes lie below them, give one part as the data, such as {root / part}",
+            UserWarning,
+            stacklevel=3,
+        )
     index = {name: label for label, name in enumerate(classes)}
     return classes, torch.tensor([index[top] for top in tops if top is not None])
 
