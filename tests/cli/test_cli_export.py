@@ -33,12 +33,16 @@ def run(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 # Torch warns of its own code while it converts.
 @pytest.mark.filterwarnings("ignore:.*LeafSpec:FutureWarning")
 def test_the_files_compute_the_features_for_any_number_of_images(
-    run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    run: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     onnxruntime = pytest.importorskip("onnxruntime")
     for name in ("encoder.onnx", "encoder.pt2"):
         assert main(["export", str(run), "--out", str(tmp_path / name)]) == 0
         assert "images (batch, 1, 8, 8), float32 in [0, 1]" in capsys.readouterr().out
+        assert "torchvision" not in caplog.text
     images = digits("test").batch(range(7)) / 255
     with torch.no_grad():
         expected = tammes.load(run)(images)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+import warnings
 from pathlib import Path
 
 import torch
@@ -12,6 +14,8 @@ from tammes.cli.output import prepare_output
 from tammes.training.summaries import GraphsSummary, ImagesSummary, NodesSummary, VolumesSummary
 from tammes.training.trained import TrainedEncoder, load
 
+REGISTRATION = "torch.onnx._internal.exporter._registration"
+"""Logger that says four times that torchvision is not installed; no encoder here has its operators."""
 EXAMPLES = 2
 """Images of the example that is traced; the exported network takes any number."""
 
@@ -95,14 +99,22 @@ def _as_onnx(program: torch.export.ExportedProgram, out: Path, images: torch.Ten
             "ONNX needs three packages: python -m pip install onnx onnxruntime onnxscript; --out with .pt2 "
             "needs none"
         ) from error
-    torch.onnx.export(
-        program,
-        (),
-        str(out),
-        input_names=["images"],
-        output_names=["features"],
-        external_data=False,
-        verbose=False,
-    )
+    registration = logging.getLogger(REGISTRATION)
+    level = registration.level
+    registration.setLevel(logging.ERROR)
+    try:
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message=r"`isinstance\(treespec, LeafSpec\)` is deprecated")
+            torch.onnx.export(
+                program,
+                (),
+                str(out),
+                input_names=["images"],
+                output_names=["features"],
+                external_data=False,
+                verbose=False,
+            )
+    finally:
+        registration.setLevel(level)
     session = onnxruntime.InferenceSession(str(out), providers=["CPUExecutionProvider"])
     return torch.from_numpy(session.run(None, {"images": images.numpy()})[0])
