@@ -161,6 +161,11 @@ def test_bad_tables_and_options_get_one_line(tmp_path: Path, capsys: pytest.Capt
     assert "GivenPairs takes the rows of a table" in fails(
         capsys, f"{words} --text-column premise positives:given-pairs"
     )
+    assert "or the two of a table of pairs with --anchor-column and --positive-column" in fails(capsys, words)
+    lists = tmp_path / "lists.jsonl"
+    lists.write_text(json.dumps({"premise": "a", "entailment": "b", "contradiction": ["c", "d"]}) + "\n")
+    several = fails(capsys, f"train simclr --temperature 0.1 --data {lists}", *COLUMNS)
+    assert "got list in row 1: write a row for each, with the other cells repeated" in several
     write(data, contradiction="")
     assert "every cell is empty: leave the column out" in fails(capsys, words, *COLUMNS)
     assert not (tmp_path / "run").exists()

@@ -18,7 +18,8 @@ FAILED = 2
 
 _FIELDS_OF_FLAGS = {
     "--": "resume overwrite trust patience strict unchecked buffer cache files encoding text_column "
-    "label_column split prose neighbors vectors drop diagnose_every stop_on stop_patience",
+    "label_column anchor_column positive_column split prose neighbors vectors drop diagnose_every stop_on "
+    "stop_patience",
     "--encoder.": "max_length minimum_count name_or_path",
     "--positives.": "candidates refresh warm_up sample freely little",
     "--positives.acceptance.": "lower_bound",

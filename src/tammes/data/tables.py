@@ -231,7 +231,12 @@ def _check_columns(wanted: Sequence[str], found: Sequence[str], where: str | Pat
     times = Counter(found)
     for column in wanted:
         if times[column] == 0:
-            hint = "; name another with text_column" if column == TEXT and found else ""
+            hint = (
+                "; name another with text_column, or the two of a table of pairs with anchor_column and "
+                "positive_column"
+                if column == TEXT and found
+                else ""
+            )
             raise ValueError(
                 f"expected a column {column!r} in {where}, found {listing(found) or 'none'}{hint}"
             )

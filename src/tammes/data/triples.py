@@ -12,6 +12,8 @@ from tammes.data.tables import HUB, SUFFIXES, Row, data_set_rows, is_saved_data_
 from tammes.data.texts import Texts
 from tammes.data.texts_loading import check_length
 
+SEVERAL = ": write a row for each, with the other cells repeated"
+"""What to do with a cell that holds a list of sentences."""
 STRIDE = 3
 """Positions of a row in the document of its anchor: anchor, positive and negative."""
 
@@ -128,6 +130,7 @@ def _cells(row: Row, columns: list[str], number: int, path: str | Path) -> tuple
         if cell is not None and not isinstance(cell, str):
             raise ValueError(
                 f"expected text in column {column!r} of {path}, got {type(cell).__name__} in row {number}"
+                f"{SEVERAL if isinstance(cell, list) else ''}"
             )
         check_length(cell or "", f"row {number}:{column}")
     return tuple(" ".join((cell or "").split()) for cell in row)
