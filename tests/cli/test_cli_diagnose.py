@@ -45,6 +45,7 @@ def test_it_writes_a_folder_and_says_what_it_found(table: Path, capsys: pytest.C
     said = capsys.readouterr().out
     assert said.startswith("fault: exact duplicates, leak\n")
     assert "Exact duplicates: keep one row of each group" in said
+    assert f"\nMeasured: embedding of {table}, 8 dimensions\n" in said
     assert "e-diagnosis" in said
     folder = table.parent / "e-diagnosis"
     summary = json.loads((folder / "summary.json").read_text())

@@ -148,6 +148,9 @@ def _print(found: Diagnosis, out: Path) -> None:
     print(found)
     for sentence in found.advice:
         print(sentence)
+    # A file may have several matrices, and numeric columns that are no coordinates.
+    about, dimensions = found.about, found["dimensions"].value
+    print(f"Measured: {about['embeddings']} of {about['file']}, {dimensions:g} dimensions")
     print(f"The page is {out / 'report.html'}, the rows are in {out / 'rows.parquet'}")
 
 
