@@ -35,7 +35,7 @@ class Layout:
         ranges: the mask of S, in the new order.
         subset: number of negatives drawn for each anchor; None for all.
         rows: `(n,)` numbers of the anchors that seed their subsets; None without a subset.
-        own: `(n,)` column of each anchor among other candidates; else None.
+        own: `(n,)` column of each anchor where the candidates are the anchors of all processes; else None.
         group: the processes that hold the other rows of S.
         in_order: whether the pairs are in this order already.
     """
@@ -129,7 +129,9 @@ def layout_of(pairs: Pairs, selection: Selection) -> Layout:
         ranges = KeyRanges(keys=of_rows, candidate_keys=of_columns, window=window)
         candidate_ids = pairs.ids_of_candidates
         candidate_ids = ids if same and candidate_ids is pairs.ids else candidate_ids[candidate_order]
-        itself = own = None if pairs.own is None else torch.argsort(candidate_order)[pairs.own[order]]
+        itself = None if pairs.own is None else torch.argsort(candidate_order)[pairs.own[order]]
+        # Other candidates have columns of the anchors, too: the contexts of sentences.
+        own = itself if pairs.candidates_are_anchors else None
 
     if selection.keys_are_ids:  # the mask has found the runs of equal ids already
         runs = Runs(

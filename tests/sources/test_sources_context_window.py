@@ -132,6 +132,15 @@ def test_a_larger_shift_of_all_ids_changes_nothing() -> None:
     assert torch.equal(one, loss(ContextWindow()(f, g, ids=IDS + 10**12)))
 
 
+@pytest.mark.parametrize("engine", [None, Dense()], ids=["chosen", "dense"])
+def test_a_transport_plan_of_two_encoders_meets_the_marginals_of_its_columns(engine: Dense | None) -> None:
+    f, g = drawn(d=16)
+    ids = torch.arange(len(f)) // 2 * 10 + torch.arange(len(f)) % 2  # pairs of sentences: none is left out
+    transport = Objective(temperature=0.5, coupling=Transport(epsilon=0.5, tolerance=1e-9), engine=engine)
+    weights = transport.weights(ContextWindow()(f, g, ids=ids))
+    torch.testing.assert_close(weights.sum(dim=0), torch.ones(len(g), dtype=torch.float64), rtol=0, atol=1e-6)
+
+
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
 def test_hard_and_debiased_at_large_inner_products_is_finite(dtype: torch.dtype) -> None:
     f, g = (view.detach().to(dtype).mul(8).requires_grad_() for view in drawn(d=16))

@@ -39,7 +39,7 @@ class Negatives:
         subset: number of negatives that each anchor keeps, drawn without replacement; None for all.
         seed: seed of the subset.
         rows: `(n,)` numbers that identify the anchors, so that each draws its own subset.
-        own: `(n,)` column of each anchor, where it stands among other candidates; else None.
+        own: `(n,)` column of each anchor, where the candidates are the anchors of all processes; else None.
         group: the processes that hold the other rows of S.
         kept: number of entries up to which S is kept between passes: a constant, so memory stays linear.
         constant: the same negatives without a graph; None to cut them when needed.
