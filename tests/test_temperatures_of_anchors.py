@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 import torch
 from torch import Tensor
@@ -114,6 +116,26 @@ def test_anchors_that_are_left_out_take_their_temperatures_along() -> None:
     found = objective(tammes.Pairs(anchors=rows, ids=ids), temperature=temperatures)
     pairs = tammes.Pairs(anchors=rows, ids=ids).with_positives()
     expected = one_by_one(objective, pairs, temperatures[[0, 1, 2, 3, 4, 5, 7, 8, 9, 10, 11, 12]])
+    torch.testing.assert_close(found, expected, rtol=1e-10, atol=1e-12)
+
+
+def test_anchors_that_a_source_left_out_have_no_temperature() -> None:
+    sentences, contexts = views()
+    ids = torch.tensor([50, 0, 1, 2, 10, 99, 11])  # rows 0 and 5 have no neighbor
+    pairs = tammes.ContextWindow()(sentences, contexts, ids=ids)
+    objective, temperatures = tammes.Objective(temperature=1.0), TEMPERATURES[: len(pairs.ids)]
+    assert len(pairs.ids) == 5
+    assert pairs.own is not None
+    expected = torch.stack(
+        [
+            objective(
+                replace(pairs, anchors=pairs.anchors[[row]], ids=pairs.ids[[row]], own=pairs.own[[row]]),
+                temperature=temperature,
+            )
+            for row, temperature in enumerate(temperatures)
+        ]
+    ).mean()
+    found = objective(pairs, temperature=temperatures)
     torch.testing.assert_close(found, expected, rtol=1e-10, atol=1e-12)
 
 

@@ -188,9 +188,12 @@ def batch_of(
                 if differs:
                     scale = scale.of_views(len(pairs.ids), len(views))
                     pairs = pairs.with_candidates()
+                every = pairs
                 pairs = pairs.with_positives() if skip else pairs
                 layout = layout_of(pairs, selection)
-                scale = (scale if pairs.kept is None else scale.taking(pairs.kept.rows)).taking(layout.order)
+                if pairs is not every and pairs.kept is not None:
+                    scale = scale.taking(pairs.kept.rows)
+                scale = scale.taking(layout.order)
                 rows = (layout.of_anchors(pairs.anchors),)
             name = _anchor_name(pairs, layout, len(views))
             anchors = prepared(*rows, normalize=normalize, name=name, defers=defers)
