@@ -259,6 +259,31 @@ def test_a_low_temperature_is_finite_in_single_and_half_precision(
     assert bool(a.grad.isfinite().all())
 
 
+@pytest.mark.parametrize("kind", [torch.float32, torch.float64])
+@pytest.mark.parametrize("form", [Renormalized(), *(BeforeNormalization(steps=steps) for steps in (3, 10))])
+@pytest.mark.parametrize("length", [1e-1, 1e-4, 1e-6])
+def test_rows_much_shorter_than_a_move_have_the_loss_of_the_equations(
+    length: float, form: ModificationForm, kind: torch.dtype
+) -> None:
+    modification = FeatureModification(epsilon=EPSILON, form=form)
+    a, b = (length * rows(5, seed) for seed in (1, 2))
+    found = objective(modification)(a.to(kind), b.to(kind))
+    both, ids = torch.cat([a, b]), torch.arange(5).repeat(2)
+    expected = reference(modification, both, both, ids, ids)
+    torch.testing.assert_close(found.double(), expected, rtol=1e-4, atol=0)
+
+
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+@pytest.mark.parametrize("form", [Renormalized(), BeforeNormalization(steps=10)])
+def test_short_rows_along_the_anchor_are_finite(form: ModificationForm, sign: float) -> None:
+    a = (1e-4 * rows(6)).float().requires_grad_()
+    loss = objective(FeatureModification(epsilon=0.9999, form=form))(a, sign * a)
+    loss.backward()
+    assert bool(loss.isfinite())
+    assert a.grad is not None
+    assert bool(a.grad.isfinite().all())
+
+
 def test_what_a_form_does_not_allow() -> None:
     with pytest.raises(ValueError, match=r"epsilon must be below 1 for Renormalized\(\), got 1.5"):
         FeatureModification(epsilon=1.5, form=Renormalized())

@@ -17,8 +17,10 @@ Entries = Float[Tensor, "*entries"]
 
 
 class Displacement(ABC):
-    """Move delta_ij = a_ij v_i + b_ij z_j of candidate j for anchor i, both unit vectors.
+    """Move of a candidate in the plane that it spans with an anchor v, a unit vector.
 
+    A candidate is u = along v + across w, where w is the unit vector of its part at a right angle to v. Two
+    numbers then describe a move, and the squared length of u is a sum of squares, which cannot cancel.
     A move is a constant: no gradient passes through it.
     """
 
@@ -26,45 +28,43 @@ class Displacement(ABC):
     """Whether it moves a candidate as the encoder gave it; otherwise the candidate at unit length."""
 
     @abstractmethod
-    def coefficients(
-        self, similarity: Entries, lengths: Tensor, sign: float
-    ) -> tuple[Tensor | float, Tensor | float]:
-        """Return a_ij and b_ij.
+    def moved(self, along: Entries, across: Entries, sign: float) -> tuple[Entries, Entries]:
+        """Return the two parts of each candidate after its move.
 
         Args:
-            similarity: v_i . z_j, without graph.
-            lengths: length of each candidate before the move; 1 unless `of_raw`.
+            along: its part along the anchor, v . u.
+            across: its part at a right angle, w . u.
             sign: 1 towards the anchor, as negatives move, -1 away from it.
         """
 
 
 @dataclass(frozen=True, kw_only=True)
 class AlongAnchor(Displacement):
-    """delta_ij = +- epsilon v_i.
+    """Move by +- epsilon v.
 
     Example:
-        >>> AlongAnchor(epsilon=0.5).coefficients(torch.zeros(1), torch.ones(1), -1.0)
-        (-0.5, 0.0)
+        >>> along, across = AlongAnchor(epsilon=0.5).moved(torch.tensor(0.75), torch.tensor(0.5), -1.0)
+        >>> along.item(), across.item()
+        (0.25, 0.5)
     """
 
     epsilon: float
     of_raw: ClassVar[bool] = False
 
     @override
-    def coefficients(self, similarity: Entries, lengths: Tensor, sign: float) -> tuple[float, float]:
-        return sign * self.epsilon, 0.0
+    def moved(self, along: Entries, across: Entries, sign: float) -> tuple[Entries, Entries]:
+        return along + sign * self.epsilon, across
 
 
 @dataclass(frozen=True, kw_only=True)
 class TowardsAnchor(Displacement):
     """Sum of steps +- epsilon / steps (v - cos(u, v) u / |u|), along the gradient of the cosine at u.
 
-    With u = a v + b z each step stays in the plane of v and z, so that two numbers describe it.
-
     Example:
-        >>> a, b = TowardsAnchor(epsilon=0.5, steps=1).coefficients(torch.tensor(0.0), torch.tensor(2.0), 1.0)
-        >>> a.item(), b.item()
-        (0.5, 0.0)
+        >>> one_step = TowardsAnchor(epsilon=0.5, steps=1)
+        >>> along, across = one_step.moved(torch.tensor(0.0), torch.tensor(2.0), 1.0)
+        >>> along.item(), across.item()
+        (0.5, 2.0)
     """
 
     epsilon: float
@@ -72,15 +72,13 @@ class TowardsAnchor(Displacement):
     of_raw: ClassVar[bool] = True
 
     @override
-    def coefficients(self, similarity: Entries, lengths: Tensor, sign: float) -> tuple[Tensor, Tensor]:
+    def moved(self, along: Entries, across: Entries, sign: float) -> tuple[Entries, Entries]:
         step = sign * self.epsilon / self.steps
-        a, b = torch.zeros_like(similarity), lengths.expand_as(similarity)
         for _ in range(self.steps):
-            along = a + b * similarity  # v . u
-            squared = a * a + b * b + 2 * a * b * similarity  # |u|^2
-            back = step * along / squared
-            a, b = a + step - back * a, b - back * b
-        return a, b - lengths
+            # v - cos u / |u| = across (across v - along w) / |u|^2, at a right angle to u
+            turn = step * across / (along * along + across * across)
+            along, across = along + turn * across, across - turn * along
+        return along, across
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -122,17 +120,23 @@ class Movable:
         product: Callable[[Tensor, Tensor], Tensor],
         sign: float,
     ) -> Tensor:
-        """Return v . (u + delta) / |u + delta|, with the gradient of a constant delta."""
+        """Return cos(v, u + delta), with the gradient of a constant delta."""
         base, unit, lengths = self.base[columns], self.unit[columns], self.lengths[columns]
         constant = anchors.detach()
         with torch.no_grad():
-            similarity = product(constant, unit)
-            a, b = self.displacement.coefficients(similarity, lengths, sign)
-            length_of_move = a * a + b * b + 2 * a * b * similarity
-        # v . delta: its part a v . v has no gradient on the sphere; where b is 0 one product less.
-        along = product(anchors, base) + a
-        squared = (base * base).sum(dim=1) + 2 * a * product(constant, base) + length_of_move
-        if isinstance(b, Tensor):
-            along = along + b * product(anchors, unit)
-            squared = squared + 2 * b * (unit * base).sum(dim=1)
-        return along * torch.rsqrt(squared)
+            cosine = product(constant, unit)
+            sine = (1 - cosine * cosine).clamp_(min=0).sqrt_()
+            along, across = self.displacement.moved(cosine * lengths, sine * lengths, sign)
+            length = torch.hypot(along, across)
+            moved = along / length
+            # At unit length the moved candidate is x v + y z. A part across the anchor that is lost in
+            # rounding stays, however far a step is beside the candidate's length.
+            y = torch.where(sine > 0, across / sine, lengths) / length
+            x = moved - y * cosine
+        # d cos = (v - cos (x v + y z)) . du / |u + delta| + (x v + y z) . dv, and v . dv = 0 on the sphere.
+        slope = (
+            product(constant, base) * ((1 - moved * x) / length)
+            - (unit * base).sum(dim=1) * (moved * y / length)
+            + product(anchors, unit) * y
+        )
+        return moved + (slope - slope.detach())
