@@ -134,6 +134,15 @@ def test_half_precision_and_autocast_give_full_precision() -> None:
     torch.testing.assert_close(inside, objective(a.float(), b.float()), rtol=0, atol=0)
 
 
+def test_a_backward_pass_under_autocast_gives_full_precision() -> None:
+    a, b = views(6, kind=torch.float32)
+    objective = by(OBJECTIVES["simclr"], None)
+    outside = torch.autograd.grad(objective(a, b), (a, b))
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        inside = torch.autograd.grad(objective(a, b), (a, b))
+    torch.testing.assert_close(inside, outside, rtol=0, atol=0)
+
+
 @pytest.mark.parametrize("temperature", [0.1, 0.05, 0.03])
 def test_the_loss_of_what_is_learned_well_keeps_its_digits_in_float32(temperature: float) -> None:
     """Down to 1e-12, where 1 minus the share of the positive is nothing but rounding."""

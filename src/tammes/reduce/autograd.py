@@ -87,9 +87,10 @@ class KnownGradient(torch.autograd.Function):
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
         """Return the gradients of the rows."""
         if ctx.copied and not torch.is_grad_enabled():
-            return None, None, *ctx.gradients(gradient)
+            with without_autocast(gradient.device):
+                return None, None, *ctx.gradients(gradient)
         inputs = *ctx.saved_tensors, gradient  # an input that was written to since is noticed here
-        with torch.no_grad():
+        with torch.no_grad(), without_autocast(gradient.device):
             found = ctx.gradients(gradient)
         return None, None, *first_order_only(found, inputs)
 
