@@ -204,6 +204,14 @@ def test_positives_without_weight_are_refused() -> None:
         objective(rows, -rows, -rows)
 
 
+def test_a_candidate_that_is_a_negative_of_no_anchor_is_named_as_a_reason() -> None:
+    rows = torch.eye(4)
+    objective = tammes.Objective(temperature=1.0, coupling=tammes.Transport(epsilon=0.3))
+    # No plan gives mass to the first candidate, the positive of the only anchor.
+    with pytest.raises(ValueError, match="every candidate a negative of some anchor"):
+        objective(tammes.Pairs.aligned(rows[:1], rows))
+
+
 @pytest.mark.parametrize("kappa", [math.inf, math.nan, 1000.0, -1000.0])
 def test_kappa_out_of_range(kappa: float) -> None:
     with pytest.raises(ValueError, match="kappa must be a finite number at least -100 and at most 100"):

@@ -198,8 +198,9 @@ class Transport(Coupling):
     def _check_finite(self, finite: bool) -> None:
         if not finite:
             raise ValueError(
-                f"{self!r} gives NaN or infinity: the cost must be finite for similarities in [-1, 1], and "
-                "cost / epsilon within the range of the embeddings' type"
+                f"{self!r} gives NaN or infinity: the cost must be finite for similarities in [-1, 1], "
+                "cost / epsilon within the range of the embeddings' type, and every candidate a negative of "
+                "some anchor"
             )
 
 
