@@ -3,12 +3,20 @@ from pathlib import Path
 
 import pytest
 
+import tammes
 from tammes.checks import LARGEST_SEED, check_file, check_seed, check_seeds
 from tammes.cli.main import main
 from tammes.evaluation import LinearProbe
 from tammes.evaluation.linear_classifier import LinearClassifier
 from tammes.extensions.solvers import FitConfig
 from tammes.papers import Entry
+
+
+@pytest.mark.parametrize("field", ["temperature", "epsilon", "beta"])
+def test_an_integer_beyond_every_float_is_no_number(field: str) -> None:
+    parts = {"temperature": tammes.Objective, "epsilon": tammes.FeatureModification, "beta": tammes.Hard}
+    with pytest.raises(ValueError, match=field):
+        parts[field](**{field: 10**400})
 
 
 @pytest.mark.parametrize("seed", [-1, 2**63, 10**25, 1.0, True, "0", None])

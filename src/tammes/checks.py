@@ -30,7 +30,12 @@ def is_number(value: object) -> TypeGuard[float]:
         >>> is_number(0.5), is_number("0.5"), is_number(True)
         (True, False, False)
     """
-    return isinstance(value, Real) and not isinstance(value, bool) and not math.isnan(value)
+    if not isinstance(value, Real) or isinstance(value, bool):
+        return False
+    try:
+        return not math.isnan(value)
+    except OverflowError:  # an integer beyond every float
+        return False
 
 
 def is_finite(value: object) -> TypeGuard[float]:
