@@ -5,10 +5,20 @@ import torch
 
 from tammes import recipes
 from tammes.data import Images, TensorPixels, Texts
-from tammes.encoders import BagOfWordsConfig, ConvNetConfig, ProjectionHeadConfig, ResNet9Config, ResNetConfig
+from tammes.encoders import (
+    BagOfWordsConfig,
+    ConvNetConfig,
+    GRUConfig,
+    ProjectionHeadConfig,
+    ResNet9Config,
+    ResNetConfig,
+    TextTransformerConfig,
+    TwoTowersConfig,
+)
 from tammes.evaluation import KNN, LabeledFeatures
 from tammes.positives import Handwriting, Neighbors, Photographs, SameClass
 from tammes.training import Adam, Cosine, TrainingConfig, embed, suited, train
+from tammes.training.optimizer import Optimizer
 from tammes.training.suited import even_background, suited_augmentation
 from tiny import random_texts
 
@@ -73,6 +83,21 @@ def test_texts_are_compared_without_a_head_at_a_large_learning_rate() -> None:
     assert (config.batch_size, config.epochs, config.seed) == (256, 71, 3)
     unknown = replace(texts, labels=None, classes=None)
     assert suited(OBJECTIVE, unknown).positives == Neighbors()
+
+
+@pytest.mark.parametrize("towers", [1, 2])
+def test_networks_that_read_words_in_order_have_smaller_steps(towers: int) -> None:
+    """At 0.1, the rate of a bag of words, a transformer ends below its first weights."""
+    texts = random_texts(4, 700)
+
+    def optimizer(tower: GRUConfig | TextTransformerConfig) -> Optimizer:
+        encoder = tower if towers == 1 else TwoTowersConfig(tower=tower)
+        return suited(OBJECTIVE, texts, encoder=encoder, epochs=20).optimizer
+
+    assert optimizer(GRUConfig()) == Adam(learning_rate=1e-2, schedule=Cosine(warmup_epochs=0), clip_norm=5.0)
+    assert optimizer(TextTransformerConfig()) == Adam(
+        learning_rate=1e-3, schedule=Cosine(warmup_epochs=2), clip_norm=1.0
+    )
 
 
 def mostly_common_words(documents: int, sentences: int) -> Texts:

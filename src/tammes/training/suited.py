@@ -19,13 +19,16 @@ from tammes.encoders import (
     GCNEncoderConfig,
     GINEncoderConfig,
     GraphEncoderConfig,
+    GRUConfig,
     ProjectionHeadConfig,
     ResNet3DConfig,
     ResNet9Config,
     ResNetConfig,
     ShortcutHeadConfig,
+    TextTransformerConfig,
     TimmConfig,
     TransformersConfig,
+    TwoTowersConfig,
 )
 from tammes.objective import Objective
 from tammes.positives import (
@@ -41,7 +44,7 @@ from tammes.positives import (
 from tammes.training.config import EncoderConfig, TrainingConfig
 from tammes.training.examples import Data
 from tammes.training.masked import Masked
-from tammes.training.optimizer import Adam, Cosine
+from tammes.training.optimizer import Adam, AdamW, Cosine
 from tammes.training.pretraining import fitting_transformer, with_masks
 
 VISITED, VISITED_BY_RESNET9 = 200_000, 100_000
@@ -66,6 +69,9 @@ LARGEST_SMALL = 64
 WIDTH_OF_SMALL, RATE_OF_SMALL = 32, 3e-3
 """Width of a `ResNet9`, and its learning rate: batch normalization bears a larger one."""
 
+RATE_OF_WORDS, RATE_OF_GRU, RATE_OF_TRANSFORMER = 0.1, 1e-2, 1e-3
+"""Learning rates of a bag of words, of gated recurrent units, and of a transformer over words."""
+
 SAMPLE = 128
 """Images that are looked at for the choice of their augmentation."""
 EVEN_BORDER = 0.6
@@ -89,11 +95,13 @@ def suited(
 
     Texts have a bag of words of 256 dimensions, compared without a head, and a learning rate of 0.1 that
     falls along half a cosine: the embeddings of words start from a standard normal distribution, and the
-    compared sentences have unit length, so that Adam's steps of 1e-3 would hardly turn them. Gray images on
-    an even background are distorted as handwriting is, others as photographs; their learning rate falls
-    along half a cosine after one epoch of warm-up, from 3e-3 for a `ResNet9` and from 1e-3 otherwise. The
-    head of a `ResNet9` has batch normalization. A training visits about 200,000 rows, or 100,000 with a
-    `ResNet9`, in at most 100 epochs. Small sets have smaller batches, never more rows than there are.
+    compared sentences have unit length, so that Adam's steps of 1e-3 would hardly turn them. Gated recurrent
+    units have a rate of 0.01 instead and gradients of a norm of at most 5, and a transformer over words 1e-3
+    after a warm-up of a tenth of the training and gradients of at most 1. Gray images on an even background
+    are distorted as handwriting is, others as photographs; their learning rate falls along half a cosine
+    after one epoch of warm-up, from 3e-3 for a `ResNet9` and from 1e-3 otherwise. The head of a `ResNet9` has
+    batch normalization. A training visits about 200,000 rows, or 100,000 with a `ResNet9`, in at most 100
+    epochs. Small sets have smaller batches, never more rows than there are.
 
     Graphs have InfoGraph's settings: three layers of an isomorphism network, nodes compared with graphs by
     two heads, batches of at most 128, a constant learning rate of 1e-3. Nodes of one graph have GRACE's: two
@@ -145,7 +153,7 @@ def suited(
     if masked is not None:
         return with_masks(config, masked)
     if not is_pretrained and not isinstance(encoder, TransformersConfig):
-        return config
+        return replace(config, optimizer=_optimizer_of_words(encoder, config))
     optimizer = Adam(
         learning_rate=3e-5 if is_pretrained else 3e-4,
         schedule=Cosine(warmup_epochs=config.epochs / 10),
@@ -153,6 +161,17 @@ def suited(
     )
     usual_size = _batch_size(rows, largest=LARGEST_BATCH_OF_TRANSFORMERS)
     return replace(config, optimizer=optimizer, batch_size=usual_size if batch_size is None else batch_size)
+
+
+def _optimizer_of_words(encoder: EncoderConfig, config: TrainingConfig) -> Adam | AdamW:
+    """Return the optimizer of a network that reads words in their order; for others that of the settings."""
+    tower = encoder.tower if isinstance(encoder, TwoTowersConfig) else encoder
+    if isinstance(tower, GRUConfig):
+        return replace(config.optimizer, learning_rate=RATE_OF_GRU, clip_norm=5.0)
+    if isinstance(tower, TextTransformerConfig):
+        rising = Cosine(warmup_epochs=config.epochs / 10)
+        return replace(config.optimizer, learning_rate=RATE_OF_TRANSFORMER, schedule=rising, clip_norm=1.0)
+    return config.optimizer
 
 
 def _suited_to_data(
@@ -166,7 +185,7 @@ def _suited_to_data(
             head=None,
             augmentation=None,
             positives=_usual_positives(data),
-            optimizer=Adam(learning_rate=0.1, schedule=Cosine(warmup_epochs=0)),
+            optimizer=Adam(learning_rate=RATE_OF_WORDS, schedule=Cosine(warmup_epochs=0)),
             batch_size=_batch_size(rows),
             epochs=_epochs(rows, VISITED, fewest=FEWEST_EPOCHS_OF_TEXTS),
             seed=seed,
