@@ -246,6 +246,8 @@ def test_what_changes_over_a_run_is_asked_for_and_shown(data: Path, tmp_path: Pa
         ("--data nowhere", "expected a folder of images at nowhere, found no such folder"),
         ("selection:subset --selection.k 100", "k = 100 negatives were asked for"),
         ("--epoch 3", "Unrecognized options: --epoch"),
+        ("--beta 1", "simclr has no --beta, which is an option of hcl, jsd, quick-thoughts: leave it out"),
+        ("--class-prior 0.1", "simclr has no --class-prior, which is an option of dcl, hcl"),
         ("--channels 2", "2"),
     ],
 )

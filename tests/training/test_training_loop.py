@@ -117,13 +117,13 @@ def test_killed_anywhere_and_resumed_it_is_the_same_run(
     assert_same_run(whole, tmp_path / "run")
 
 
-@pytest.mark.parametrize("step", [0, 3, 4, 14])
+@pytest.mark.parametrize(("step", "after"), [(0, "1 step"), (3, "4 steps"), (4, "5 steps"), (14, "15 steps")])
 def test_ctrl_c_saves_after_the_step(
-    tmp_path: Path, whole: Path, monkeypatch: pytest.MonkeyPatch, step: int
+    tmp_path: Path, whole: Path, monkeypatch: pytest.MonkeyPatch, step: int, after: str
 ) -> None:
     monkeypatch.setattr(signal, "getsignal", lambda number: signal.SIG_DFL)  # as in a terminal
     at_step(monkeypatch, step, interrupt)
-    with pytest.raises(Stopped, match=f"stopped after {step + 1} steps.*resume=True") as stopped:
+    with pytest.raises(Stopped, match=f"stopped after {after}: .*resume=True") as stopped:
         train_in(tmp_path / "run", make_config(), random_images(22))
     assert stopped.value.signal_number == signal.SIGINT
     saved = checkpoint.load_checkpoint(tmp_path / "run/checkpoints/last.ckpt")

@@ -213,7 +213,8 @@ class Queue(nn.Module):
         """
         if batch.keys.shape[1] != self.dim:
             raise ValueError(
-                f"the queue holds keys of dimension {self.dim}, these have {batch.keys.shape[1]}"
+                f"the queue holds keys of dimension {self.dim}, these have {batch.keys.shape[1]}: make it "
+                f"with dim={batch.keys.shape[1]}"
             )
         if batch.keys.device != self.embeddings.device:
             raise ValueError(

@@ -207,7 +207,8 @@ def _stopping(trainer: Trainer, folder: RunFolder | None, request: StopRequest) 
                 folder.finish_copy()
             except OSError as error:
                 warnings.warn(str(error), CopyWarning, stacklevel=2)
-        message = f"stopped after {trainer.global_step} steps: {_how_to_resume(folder)}"
+        steps = "1 step" if trainer.global_step == 1 else f"{trainer.global_step} steps"
+        message = f"stopped after {steps}: {_how_to_resume(folder)}"
         raise Stopped(message, request.signal_number) from None
     except SystemExit:  # lightning's answer to a second Ctrl-C
         raise KeyboardInterrupt from None

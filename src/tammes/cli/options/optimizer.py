@@ -14,9 +14,9 @@ OPTIMIZER: Mapping[str, tuple[Any, str]] = {
     ),
     "learning_rate": (
         float | None,
-        "Step size of Adam (by default 3e-3 for resnet9, 1e-3 for other networks of images, 0.1 for a bag of "
-        "words, 0.01 for gru, 1e-3 for text-transformer, 3e-5 for a pretrained network, 3e-4 for one of "
-        "transformers that is not; 1e-3 with masks too, 6e-4 without contrast).",
+        "Step size of Adam (by default 1e-3; 3e-3 for resnet9, 0.1 for a bag of words, 0.01 for gru, 3e-5 "
+        "for a pretrained network, 3e-4 for an untrained one of transformers, 6e-4 with masks and no "
+        "contrast).",
     ),
     "weight_decay": (
         float | None,
@@ -29,13 +29,12 @@ OPTIMIZER: Mapping[str, tuple[Any, str]] = {
     "clip_norm": (
         float | None,
         "Largest norm of the gradient of all weights together (by default none; 5 for gru, 1 for "
-        "text-transformer, a pretrained network or one of transformers).",
+        "transformers and pretrained networks).",
     ),
     "schedule": (
         Constant | Cosine | None,
         "Schedule of the learning rate (by default half a cosine, after a warm-up of an epoch for images, of "
-        "a tenth of the training for text-transformer, a pretrained network or one of transformers, and of a "
-        "twentieth with masks).",
+        "a tenth of the training for transformers and pretrained networks, and of a twentieth with masks).",
     ),
 }
 """Fields of the optimizer; on the command line None stands for what suits the data."""

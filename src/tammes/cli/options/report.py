@@ -24,7 +24,11 @@ class Report:
         out: Page to write.
     """
 
-    runs: Annotated[tuple[Path, ...], tyro.conf.Positional, tyro.conf.arg(metavar="RUN [RUN ...]")]
+    runs: Annotated[
+        tuple[Path, ...],
+        tyro.conf.Positional,
+        tyro.conf.arg(metavar="RUN [RUN ...]", help_behavior_hint="(required)"),
+    ]
     out: Path = Path("report.html")
 
     def __post_init__(self) -> None:

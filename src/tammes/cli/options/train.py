@@ -3,6 +3,7 @@
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from inspect import signature
 from itertools import pairwise, takewhile
 from pathlib import Path
 from typing import Annotated, Any
@@ -114,10 +115,26 @@ def parse(words: Sequence[str]) -> Train:
     if words and not words[0].startswith("-"):
         name = words[0].replace("_", "-")
         check_word("objective", name, makers())
-        choice: Train = options(makers()[name]).parse(f"train {name}", words[1:])
+        of_objective = options(makers()[name])
+        _check_owner(name, words[1:], of_objective)
+        choice: Train = of_objective.parse(f"train {name}", words[1:])
     else:  # the objective comes later, or nothing but help is wanted
         choice = options().parse("train", words)
     return replace(choice, words=tuple(words))
+
+
+def _check_owner(name: str, words: Sequence[str], known: Options) -> None:
+    """Refuse an option that other objectives have and this one has not, which would only be unrecognized."""
+    for word in words:
+        option = word.removeprefix("--").partition("=")[0].replace("-", "_")
+        if not word.startswith("--") or option in known.options:
+            continue
+        having = [each for each, maker in makers().items() if option in signature(maker).parameters]
+        if having:
+            raise ValueError(
+                f"{name} has no {word.partition('=')[0]}, which is an option of {', '.join(having)}: "
+                "leave it out, or choose one of these"
+            )
 
 
 def objective_place(words: Sequence[str]) -> int | None:
