@@ -30,15 +30,16 @@ Finding = dict[str, Any]
 
 
 def again(study: Kept, data: Path, out: Path) -> list[Finding]:
-    """Run a study on one thread, and return its findings."""
+    """Run a study on one thread, and return its findings; what it says goes into a file beside its folder."""
     folder = out / study.folder.name
     if not (folder / "findings.json").exists():
         command = study.command(data)
         command[command.index("--out") + 1] = str(folder)
         environment = {**os.environ, **AVX2, "OMP_NUM_THREADS": "1"}
-        subprocess.run(
-            [sys.executable, "-m", "tammes", *command], env=environment, stdout=sys.stderr, check=True
-        )
+        out.mkdir(parents=True, exist_ok=True)
+        with folder.with_suffix(".txt").open("a") as said:
+            words = [sys.executable, "-m", "tammes", *command]
+            subprocess.run(words, env=environment, stdout=said, stderr=subprocess.STDOUT, check=True)
     return findings(folder)
 
 

@@ -142,6 +142,7 @@ RECORDS = (
     ("latent.md", "|  | milliseconds | times ours", "2026-11-27-latent-avx2.md"),
     ("masked.md", "| method | step, ms", "2026-11-28-masked-avx512.md"),
     ("papers.md", "| entry | seconds", "2026-11-30-entries-avx512.md"),
+    ("papers.md", "| study | means", "2026-11-30-other-kernels-avx512.md"),
     ("positives.md", "| one thread of a CPU", "2026-11-30-active-avx512.md"),
     ("text.md", "| way | forward, ms", "2026-11-27-sentences-avx2.md"),
     ("training.md", "| head | seed | accuracy", "2026-11-28-heads-avx512.md"),
