@@ -191,11 +191,13 @@ def _classes(
         warnings.warn(f"{message}; the images have no labels", MixedFolderWarning, stacklevel=3)
         return None, None
     classes = tuple(sorted({top for top in tops if top is not None}))
-    if {name.lower() for name in classes} <= SPLITS:
+    is_nested = any(name.count("/") > 1 for name in names)
+    if is_nested and {name.lower() for name in classes} <= SPLITS:
         part = next((name for name in classes if name.lower().startswith("train")), classes[0])
         warnings.warn(
             f"the classes of {root} are its folders {', '.join(classes)}, which are named like parts of a "
-            f"data set: if the classes lie below them, give one part as the data, such as {root / part}",
+            f"data set: if the folders below them are the classes, give one part as the data, such as "
+            f"{root / part}",
             UserWarning,
             stacklevel=3,
         )
