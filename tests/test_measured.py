@@ -144,6 +144,8 @@ RECORDS = (
     ("papers.md", "| entry | seconds", "2026-11-30-entries-avx512.md"),
     ("papers.md", "| study | means", "2026-11-30-other-kernels-avx512.md"),
     ("positives.md", "| one thread of a CPU", "2026-11-30-active-avx512.md"),
+    ("text.md", "| gru, TREC", "2026-11-30-learning-rates-words-avx512.md"),
+    ("text.md", "| text-transformer, TREC", "2026-11-30-learning-rates-words-avx512.md"),
     ("text.md", "| way | forward, ms", "2026-11-27-sentences-avx2.md"),
     ("training.md", "| head | seed | accuracy", "2026-11-28-heads-avx512.md"),
     ("training.md", "| data | training rows", "2026-11-29-defaults-avx512.md"),
@@ -530,6 +532,7 @@ PAGES = {
     "docs/positives.md": ("positives-",),
     "docs/spectral_experiments.md": ("spectral-",),
     "docs/spectral_texture.md": ("spectral-texture",),
+    "docs/text.md": (),
     "docs/training.md": (),
     "docs/volumes.md": ("features-volumes",),
 }
