@@ -17,7 +17,6 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -49,11 +48,12 @@ def findings(folder: Path) -> list[Finding]:
 
 
 def means(found: list[Finding]) -> Iterator[tuple[tuple[int, str, int], Finding]]:
-    """The means of all findings by place: that of the finding, effects or controls, and that within them."""
+    """The measured means by place: that of the finding, effects or controls, and that within them."""
     for place, finding in enumerate(found):
         for kind in ("effects", "controls"):
             for index, mean in enumerate(finding[kind]):
-                yield (place, kind, index), mean
+                if mean["mean"] is not None:
+                    yield (place, kind, index), mean
 
 
 def row(name: str, kept: list[Finding], other: list[Finding]) -> str:
@@ -93,8 +93,8 @@ def main() -> None:
     print("| study | means | outside the interval | largest step | verdicts | another |")
     print("|---|---|---|---|---|---|")
     for name in choice.studies:
-        study = replace(known[name], name=name)
-        print(row(name, findings(study.folder), again(study, choice.data, choice.out)), flush=True)
+        other = again(known[name], choice.data, choice.out)
+        print(row(name, findings(known[name].folder), other), flush=True)
     print(f"\n{description()}; the studies with kernels for AVX2")
 
 

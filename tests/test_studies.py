@@ -8,6 +8,7 @@ import sys
 from dataclasses import fields
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -102,3 +103,23 @@ def test_the_minutes_of_the_masked_studies_are_those_of_their_tables() -> None:
     assert round(sum(cells.values()) / 60) == MINUTES_HERE
     page = (ROOT / "docs/masked.md").read_text(encoding="utf-8")
     assert page.count(f"{MINUTES_HERE} minutes of training on one core") == 2
+
+
+def test_another_mean_and_another_verdict_are_counted() -> None:
+    """`benchmarks/other_kernels.py` on a page whose second mean has left its interval, and its verdict."""
+
+    def page(mean: float, verdict: str) -> list[dict[str, Any]]:
+        effects = [
+            {"name": "a", "mean": 1.0, "low": 0.0, "high": 2.0},
+            {"name": "b", "mean": mean, "low": 1.0, "high": 3.0},
+            {"name": "not measured", "mean": None, "low": None, "high": None},
+        ]
+        return [{"verdict": verdict, "effects": effects, "controls": []}]
+
+    row = import_module("other_kernels").row
+    assert row("same", page(2.0, "yes"), page(2.0, "yes")) == "| same | 2 | 0 | 0.00 | 1 | none |"
+    assert row("other", page(2.0, "yes"), page(4.5, "no")) == "| other | 2 | 1 | 2.50 | 1 | yes → no |"
+    with pytest.raises(ValueError, match="expected the kept page's 'b', which is not there"):
+        row(
+            "less", page(2.0, "yes"), [{**page(2.0, "yes")[0], "effects": page(2.0, "yes")[0]["effects"][:1]}]
+        )

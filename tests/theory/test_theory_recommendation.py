@@ -92,7 +92,7 @@ def test_an_estimated_prior_is_held_against_nobody_within_its_range() -> None:
 def test_an_estimated_prior_is_no_count() -> None:
     said = Recommendation(class_prior=0.27, between=(0.0067, 0.81)).of_prior(None)
     assert said == (
-        "Class prior: the objective has none; that of the data is judged by this embedding about 0.27."
+        "Class prior: the objective has none; judged by this embedding, that of the data is about 0.27."
     )
 
 

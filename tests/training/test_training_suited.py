@@ -87,7 +87,7 @@ def test_texts_are_compared_without_a_head_at_a_large_learning_rate() -> None:
 
 @pytest.mark.parametrize("towers", [1, 2])
 def test_networks_that_read_words_in_order_have_smaller_steps(towers: int) -> None:
-    """At 0.1, the rate of a bag of words, a transformer ends below its first weights."""
+    """At 0.1, the rate of a bag of words, a transformer over words does not learn (docs/text.md)."""
     texts = random_texts(4, 700)
 
     def optimizer(tower: GRUConfig | TextTransformerConfig) -> Optimizer:

@@ -27,6 +27,7 @@ from tammes.training.kind_rules import VIEWS_OF_ONE_ROW
 from tammes.training.pairing import Pairing
 from tammes.training.seeds import Purpose, derive
 from tammes.training.source import both_sides, pairs_of_batch, source_of
+from tammes.training.views import view_seed
 
 LARGEST_BATCH = 256
 LARGEST_SAMPLE = 1000
@@ -241,11 +242,7 @@ class Compared:
             config: settings of the training.
             step: number of steps of the training, which seeds the views.
         """
-        seeds = [
-            derive(config.seed, Purpose.FIRST_VIEW, step),
-            derive(config.seed, Purpose.SECOND_VIEW, step),
-        ]
-        seeds += [derive(config.seed, Purpose.SECOND_VIEW, step, crop) for crop in range(1, config.crops - 1)]
+        seeds = [view_seed(config, step, number) for number in range(config.crops)]
         views = embedded_views(model, exhibit.data, exhibit.pairs, config, seeds=seeds)
         shown, others = both_sides(config, embeddings, embeddings)
         parts, rows, columns = _compared_rows(embeddings, views, others, exhibit, config)

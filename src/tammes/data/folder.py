@@ -196,7 +196,7 @@ def _classes(
         part = next((name for name in classes if name.lower().startswith("train")), classes[0])
         warnings.warn(
             f"the classes of {root} are its folders {', '.join(classes)}, which are named like parts of a "
-            f"data set: if the folders below them are the classes, give one part as the data, such as "
+            "data set: if the folders below them are the classes, give one part as the data, such as "
             f"{root / part}",
             UserWarning,
             stacklevel=3,

@@ -114,8 +114,10 @@ class Recommendation:
         """
         known = f"{self.class_prior:.2g}" if self.between else f"{self.class_prior:.3g}"
         if not given:
-            found = f"judged by this embedding about {known}" if self.between else known
-            return f"Class prior: the objective has none; that of the data is {found}."
+            found = f"that of the data is {known}"
+            if self.between:
+                found = f"judged by this embedding, that of the data is about {known}"
+            return f"Class prior: the objective has none; {found}."
         low, high = self._ends
         if min(low, self.class_prior / OFF) <= given <= max(high, self.class_prior * OFF):
             return f"Class prior: the objective has {given:.3g}, the data {known}."

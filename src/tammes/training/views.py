@@ -52,21 +52,25 @@ def views_of(
     care = config.equivariance
     groups = None if care is None or care.augmentation is not None else care.groups
 
-    def seed(purpose: Purpose, *position: int) -> int:
-        return derive(config.seed, purpose, step, *position)
-
-    first = augmented(first, of_first, shard, seed(Purpose.FIRST_VIEW), groups)
+    first = augmented(first, of_first, shard, view_seed(config, step, 0), groups)
     if config.masked is not None and not config.masked.contrast:
         return (first,)
 
     def candidate(number: int) -> Inputs:
         # Candidate 0 is the second view of a run without active positives.
-        position = (number,) if number else ()
-        return augmented(second, of_second, shard, seed(Purpose.SECOND_VIEW, *position), groups)
+        return augmented(second, of_second, shard, view_seed(config, step, 1 + number), groups)
 
     if active is None:
         return first, *(candidate(number) for number in range(config.crops - 1))
     return first, active.choose(step, model, candidate, chunk=config.chunk)
+
+
+def view_seed(config: TrainingConfig, step: int, number: int) -> int:
+    """Return the random seed of a view: 0 is the first, 1 the second, then further crops or candidates."""
+    if number == 0:
+        return derive(config.seed, Purpose.FIRST_VIEW, step)
+    further = (number - 1,) if number > 1 else ()
+    return derive(config.seed, Purpose.SECOND_VIEW, step, *further)
 
 
 def augmented(
