@@ -132,6 +132,8 @@ KEPT = (
         name="graphs-transport-imdb-multi",
     ),
     Kept(entry="graphs-hard", budget=1.0, seeds=3, data="tu-imdb-multi", name="graphs-hard-imdb-multi"),
+    Kept(entry="graphs-hard", budget=1.0, seeds=3, data="tu-proteins", name="graphs-hard-proteins"),
+    Kept(entry="graphs-hard", budget=1.0, seeds=3, data="tu-dd", name="graphs-hard-dd"),
     Kept(entry="graphs-nodes", budget=0.1, seeds=3),
     Kept(entry="graphs-augmented", budget=0.02, seeds=3, data="tu"),
     Kept(entry="graphs-transport", budget=0.02, seeds=3, data="tu"),
