@@ -10,7 +10,7 @@ with the matrices made by one operation. All ways have the same layers, batches 
 up neighbors by lists; batches are collated within the clock, as their loaders do. Where PyGCL is installed
 (see `graphs_pygcl.py`), its loss is a row, too. The second table has the largest tensor of a loss and its
 gradient, and of a whole step of ours. `--parts` times what a step consists of, in processor time, and other
-ways to do the same.
+ways to do the same; the matrix products alone are what no way with these layers in float32 can leave out.
 """
 
 from __future__ import annotations
@@ -150,6 +150,29 @@ class Largest(TorchDispatchMode):
         return found
 
 
+class Products(TorchDispatchMode):
+    """The factors of every matrix product that runs."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.factors: list[tuple[Tensor, Tensor]] = []
+        self.results: dict[tuple[int, int], Tensor] = {}
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):  # type: ignore[no-untyped-def]
+        name = func.overloadpacket.__name__
+        if name.rstrip("_") in ("mm", "addmm"):
+            left, right = args[-2:]
+            self.factors.append((left.detach(), right.detach()))
+            shape = (len(left), right.shape[1])
+            self.results.setdefault(shape, left.new_empty(shape))
+        return func(*args, **(kwargs or {}))
+
+    def again(self) -> None:
+        """Multiply them again, each product into memory that is there."""
+        for left, right in self.factors:
+            torch.mm(left, right, out=self.results[len(left), right.shape[1]])
+
+
 def largest(loss: Loss, nodes: int, graphs: int) -> float:
     """Return the MB of the largest tensor of a loss and its gradient."""
     owner = torch.arange(graphs).repeat_interleave(nodes // graphs)
@@ -224,6 +247,10 @@ def print_parts(console: Console, graphs: GraphSet, orders: list[Tensor]) -> Non
             Batch.from_data_list([items[row] for row in rows.tolist()])
 
     network()
+    products = Products()
+    with products:
+        network()
+        losses(tammes_loss)()
     works: dict[str, Callable[[], object]] = {
         "assembly of batches: slices of contiguous arrays": lambda: [graphs.batch(rows) for rows in orders],
         "assembly of batches: Batch.from_data_list": joined,
@@ -233,6 +260,7 @@ def print_parts(console: Console, graphs: GraphSet, orders: list[Tensor]) -> Non
         "loss and gradient: tammes": losses(tammes_loss),
         "loss and gradient: published": losses(published_loss),
         "loss and gradient: masks at once": losses(masked_loss),
+        "matrix products of network and loss alone": products.again,
         "Adam": steps(False),
         "Adam, fused": steps(True),
     }
