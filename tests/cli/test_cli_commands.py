@@ -475,6 +475,23 @@ def test_a_stopped_comparison_says_how_it_goes_on(
     assert f"the same command goes on from here, by what {tmp_path / 'runs'} holds" in capsys.readouterr().err
 
 
+def test_a_stop_after_the_training_says_how_it_is_measured(
+    data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def stop(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    words = f"train {SIMCLR} {NETWORK} --data {data} --out {tmp_path / 'run'}".split()
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr("tammes.cli.train.write_report", stop)
+        assert main(words) == 130
+    said = capsys.readouterr().err
+    assert f"after the training, which {tmp_path / 'run'} holds: the same command with --resume" in said
+    assert not (tmp_path / "run/report.html").exists()
+    assert main([*words, "--resume"]) == 0
+    assert (tmp_path / "run/report.html").exists()
+
+
 def test_care_is_trained_resumed_and_compared(
     data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -86,7 +86,13 @@ def main(choice: Train) -> None:
     with folder.locked() if machine.launch.count == 1 else nullcontext():
         run = train(config, data, source=choice.source.data, folder=folder, monitor=monitor, machine=machine)
         if machine.launch.rank == 0:
-            _report(name, run, folder, command, data, held_out, measure, machine, said)
+            try:
+                _report(name, run, folder, command, data, held_out, measure, machine, said)
+            except KeyboardInterrupt:
+                raise KeyboardInterrupt(
+                    f"stopped after the training, which {folder.path} holds: the same command with --resume "
+                    f"measures it and writes {folder.report}"
+                ) from None
             folder.finish_copy()
 
 
