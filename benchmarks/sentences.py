@@ -2,13 +2,15 @@
 
     python benchmarks/sentences.py --data BOOKS            # 256 units, 32 words, 256 sentences
     python benchmarks/sentences.py --data BOOKS --threads 2
+    python benchmarks/sentences.py --data BOOKS --threads 2 --precision bf16-mixed
 
 Without data, sentences are drawn: lengths of novels, words by Zipf's law. The plain loop is quick-thoughts as
 one would write it in PyTorch: sentences padded to the longest of the batch, two embeddings of the same words
 by two `torch.nn.GRU` with packed sequences, a matrix of all inner products whose diagonal is masked, and a
 softmax with targets beside the diagonal. Both begin with equal weights, take equal steps of Adam on equal
-batches, and must come to equal losses. Ways in turn, medians; with one thread times are processor time, which
-other work on the machine changes less, with several they are those on the wall.
+batches, and must come to equal losses; with bf16-mixed the networks are under autocast. Ways in turn, a
+few steps each; medians; with one thread times are processor time, which other work on the machine changes
+less, with several they are those on the wall.
 """
 
 from __future__ import annotations
@@ -18,6 +20,7 @@ import copy
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import pairwise
 from statistics import median
 
 import torch
@@ -32,7 +35,7 @@ from tammes.encoders import GRUConfig, SentenceEncoder, TwoTowersConfig
 from tammes.training.quick_thoughts import quick_thoughts
 from times_table import markdown_table
 
-LONGEST, SENTENCES, RATE = 32, 256, 1e-3
+LONGEST, SENTENCES, RATE, TURN = 32, 256, 1e-3, 4
 VOCABULARY, MEAN = 22_000, 18.3
 
 
@@ -97,32 +100,50 @@ def plain(encoder: SentenceEncoder, *, packed: bool) -> Way:
     return Way(network=network, embed=network, loss=softmax_loss)
 
 
-def measured(ways: dict[str, Way], batches: list[Tokens]) -> dict[str, dict[str, list[float]]]:
-    """Seconds of each part of each step, the ways in turn."""
-    now = time.process_time if torch.get_num_threads() == 1 else time.perf_counter
+def measured(
+    ways: dict[str, Way], batches: list[Tokens], *, mixed: bool
+) -> dict[str, dict[str, list[float]]]:
+    """Seconds of each part of each step, the ways in turn, each for several steps.
+
+    The first of these is left out: it pays for memory that the way before gave back, as no training does.
+    """
     parts: dict[str, dict[str, list[float]]] = {name: {} for name in ways}
-    optimizers = {name: torch.optim.Adam(way.network.parameters(), lr=RATE) for name, way in ways.items()}
-    for step, batch in enumerate(batches):
-        losses = []
+    optimizers = {
+        name: torch.optim.Adam(way.network.parameters(), lr=RATE, fused=True) for name, way in ways.items()
+    }
+    for start in range(0, len(batches), TURN):
+        losses: dict[str, list[float]] = {name: [] for name in ways}
         for name, way in ways.items():
-            clock = [now()]
-            f, g = way.embed(batch)
-            clock.append(now())
-            cut = f.detach().requires_grad_(), g.detach().requires_grad_()
-            loss = way.loss(*cut)
-            loss.backward()
-            clock.append(now())
-            torch.autograd.backward([f, g], [cut[0].grad, cut[1].grad])
-            clock.append(now())
-            optimizers[name].step()
-            optimizers[name].zero_grad()
-            clock.append(now())
-            losses.append(float(loss.detach()))
-            if step:  # the first makes the states of Adam
-                for part, start, end in zip(PARTS, clock, clock[1:], strict=False):
-                    parts[name].setdefault(part, []).append(end - start)
-        assert max(losses) - min(losses) < 1e-2, losses
+            for step, batch in enumerate(batches[start : start + TURN]):
+                loss, seconds = one_step(way, optimizers[name], batch, mixed=mixed)
+                losses[name].append(loss)
+                if step:
+                    for part, each in zip(PARTS, seconds, strict=True):
+                        parts[name].setdefault(part, []).append(each)
+        for of_a_batch in zip(*losses.values(), strict=True):
+            assert max(of_a_batch) - min(of_a_batch) < 1e-2, losses
     return parts
+
+
+def one_step(
+    way: Way, optimizer: torch.optim.Optimizer, batch: Tokens, *, mixed: bool
+) -> tuple[float, list[float]]:
+    """The loss of a batch and the seconds of each part of its step."""
+    now = time.process_time if torch.get_num_threads() == 1 else time.perf_counter
+    clock = [now()]
+    with torch.autocast("cpu", torch.bfloat16, enabled=mixed):
+        f, g = way.embed(batch)
+    clock.append(now())
+    cut = f.detach().float().requires_grad_(), g.detach().float().requires_grad_()
+    loss = way.loss(*cut)
+    loss.backward()
+    clock.append(now())
+    torch.autograd.backward([f, g], [each.grad.to(f.dtype) for each in cut])
+    clock.append(now())
+    optimizer.step()
+    optimizer.zero_grad()
+    clock.append(now())
+    return float(loss.detach()), [after - before for before, after in pairwise(clock)]
 
 
 PARTS = ("forward", "objective", "backward", "Adam")
@@ -134,13 +155,14 @@ def main() -> None:
     )
     parser.add_argument("--data", help="folder of books in running prose")
     parser.add_argument("--width", type=int, default=256)
-    parser.add_argument("--steps", type=int, default=12)
+    parser.add_argument("--steps", type=int, default=24)
     parser.add_argument("--threads", type=int, help="threads of torch")
+    parser.add_argument("--precision", choices=("32", "bf16-mixed"), default="32")
     parser.add_argument("--quick", action="store_true")
     given = parser.parse_args()
     if given.threads is not None:
         torch.set_num_threads(given.threads)
-    steps = 3 if given.quick else given.steps
+    steps = TURN if given.quick else given.steps
     console = Console()
     tokens, size = drawn(SENTENCES * steps), VOCABULARY
     if given.data is not None:
@@ -156,7 +178,7 @@ def main() -> None:
         "plain, padded": plain(encoder, packed=False),
     }
     batches = [tokens.take(torch.arange(SENTENCES) + SENTENCES * step) for step in range(steps)]
-    found = measured(ways, batches)
+    found = measured(ways, batches, mixed=given.precision == "bf16-mixed")
     table = markdown_table(
         "", "way", *(f"{part}, ms" for part in PARTS), "step, ms", "sentences/s", "ours is quicker by"
     )
@@ -179,7 +201,7 @@ def main() -> None:
     products = len(tokens.ids) / steps * 3 * 2 * 2 * 3 * given.width * given.width * (1 + unique) / 1e9
     mean_length = lengths.double().mean()
     console.print(
-        f"{given.width} units, {torch.get_num_threads()} threads, {size:,} words; "
+        f"{given.precision}, {given.width} units, {torch.get_num_threads()} threads, {size:,} words; "
         f"mean length {mean_length:.1f}, padding {1 - mean_length / longest:.0%} of padded batches, "
         f"different words {unique:.0%} of tokens; {products:.1f} GFLOP of products a step of ours"
     )

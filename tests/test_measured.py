@@ -145,7 +145,7 @@ RECORDS = (
     ("positives.md", "| one thread of a CPU", "2026-11-30-active-avx512.md"),
     ("text.md", "| gru, TREC", "2026-11-30-learning-rates-words-avx512.md"),
     ("text.md", "| text-transformer, TREC", "2026-11-30-learning-rates-words-avx512.md"),
-    ("text.md", "| way | forward, ms", "2026-11-27-sentences-avx2.md"),
+    ("text.md", "| way | forward, ms", "2026-11-30-sentences*-avx512.md"),
     ("training.md", "| head | seed | accuracy", "2026-11-28-heads-avx512.md"),
     ("training.md", "| data | training rows", "2026-11-29-defaults-avx512.md"),
 )

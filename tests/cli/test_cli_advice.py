@@ -13,7 +13,15 @@ from tammes.cli.main import main
 from tammes.cli.options.data import Split
 from tammes.cli.train import precision_hint
 from tammes.data import Texts
-from tammes.encoders import GINEncoderConfig, VisionTransformerConfig
+from tammes.encoders import (
+    BagOfWordsConfig,
+    GINEncoderConfig,
+    GRUConfig,
+    TextEncoderConfig,
+    TextTransformerConfig,
+    TwoTowersConfig,
+    VisionTransformerConfig,
+)
 from tammes.positives import Adjacent, GivenPairs, OwnGraph
 from tammes.report import Curve, Outcome, Scores
 from tammes.training import Machine, Masked, QueueConfig, TrainingConfig
@@ -184,3 +192,19 @@ def test_bfloat16_is_named_where_the_processor_is_quick_with_it() -> None:
     assert "--precision bf16-mixed" in said
     assert not precision_hint(config, machine, is_quick=False)
     assert not precision_hint(replace(config, precision="bf16-mixed"), machine, is_quick=True)
+
+
+@pytest.mark.parametrize(
+    ("encoder", "would_gain"),
+    [
+        (GRUConfig(width=256), True),
+        (TwoTowersConfig(tower=GRUConfig(width=256)), True),
+        (TextTransformerConfig(width=256), True),
+        (GRUConfig(width=64), False),
+        (BagOfWordsConfig(), False),
+    ],
+)
+def test_bfloat16_is_named_for_wide_networks_of_words(encoder: TextEncoderConfig, would_gain: bool) -> None:
+    texts = Texts.of(["a b", "c d", "e f", "g h"])
+    config = suited(recipes.simclr(temperature=0.5), texts, encoder=encoder)
+    assert bool(precision_hint(config, Machine(accelerator="cpu"), is_quick=True)) is would_gain

@@ -117,14 +117,23 @@ def test_the_recurrence_passes_gradcheck() -> None:
     assert torch.autograd.gradcheck(states, (inputs, *weights))
 
 
-@pytest.mark.parametrize("width", [4, 64])
-def test_the_recurrence_under_autocast_is_in_full_precision(width: int) -> None:
-    encoder = GRUConfig(width=width, embedding=4).build(words=WORDS)
-    plain = encoder(sentences())
-    with torch.autocast("cpu", dtype=torch.bfloat16):
-        cast = encoder(sentences())
-    cast.sum().backward()
-    torch.testing.assert_close(cast.float(), plain, rtol=0, atol=1e-6)
+@pytest.mark.parametrize("pooling", ["final", "mean"])
+def test_under_autocast_products_are_rounded_and_states_are_not(pooling: str) -> None:
+    torch.manual_seed(0)
+    encoder = GRUConfig(width=64, embedding=32, pooling=pooling).build(words=WORDS)
+
+    def gradients(cast: bool) -> tuple[Tensor, list[Tensor]]:
+        with torch.autocast("cpu", dtype=torch.bfloat16, enabled=cast):
+            features = encoder(sentences())
+        return features, list(torch.autograd.grad(features.square().sum(), list(encoder.parameters())))
+
+    (plain, exact), (cast, rounded) = gradients(False), gradients(True)
+    assert cast.dtype == torch.float32
+    assert not torch.equal(cast, cast.bfloat16().float()), "states are not rounded to the type of products"
+    torch.testing.assert_close(cast, plain, rtol=0, atol=4 * 2**-9)
+    assert not torch.equal(cast, plain)
+    for one, other in zip(rounded, exact, strict=True):
+        assert float((one - other).norm() / other.norm()) < 4 * 2**-9
 
 
 def test_no_time_goes_into_padding() -> None:

@@ -63,9 +63,8 @@ class GRU(SentenceNetwork):
         assert isinstance(units, nn.GRU)
         if embedded.device.type == "cpu":
             ih, hh, bias_ih, bias_hh = units.parameters()
-            states, final = recurrence(
-                embedded, packed.word, packed.sizes.tolist(), (ih, hh, bias_ih, bias_hh)
-            )
+            weights, sizes = (ih, hh, bias_ih, bias_hh), packed.sizes.tolist()
+            states, final = recurrence(embedded, packed.word, sizes, weights, every=self.pooling != "final")
         else:
             outputs, final = units(PackedSequence(embedded[packed.word], packed.sizes))
             states, final = outputs.data, final[0]
