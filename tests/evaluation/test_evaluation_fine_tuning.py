@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 import torch
 from torch import nn
@@ -59,6 +61,17 @@ def test_training_learns_and_repeats_its_bits_and_spares_the_encoder() -> None:
     assert float((found == images.labels).double().mean()) > 0.95
     assert equal(settings.fit(given, images), tuned)
     assert not tuned.training
+
+
+def test_in_mixed_precision_products_are_rounded_and_weights_are_not() -> None:
+    images = random_images(64)
+    settings = FineTuning(epochs=1, batch_size=16, warmup_epochs=0.0)
+    plain = settings.fit(encoder(), images)
+    mixed = replace(settings, precision="bf16-mixed").fit(encoder(), images)
+    assert {each.dtype for each in mixed.parameters()} == {torch.float32}
+    assert not torch.equal(plain.head.weight, mixed.head.weight)
+    moved = torch.linalg.vector_norm(plain.head.weight)
+    assert torch.linalg.vector_norm(plain.head.weight - mixed.head.weight) < moved / 10
 
 
 def test_the_seed_decides_the_head_the_order_and_the_changes() -> None:
@@ -170,6 +183,7 @@ def test_what_cannot_be_trained_on_is_refused() -> None:
         {"label_smoothing": 1},
         {"drop_path": 1},
         {"layer_decay": 0},
+        {"precision": "16"},
         {"seed": -1},
     ],
 )

@@ -153,7 +153,11 @@ class Protocols:
         assert isinstance(images, Images)
         augmentation = self._augmentation()
         settings = FineTuning.suited(
-            len(images), epochs=choice.epochs, augmentation=augmentation, seed=choice.seed
+            len(images),
+            epochs=choice.epochs,
+            augmentation=augmentation,
+            precision=self.run.config.training.precision,
+            seed=choice.seed,
         )
         begun = time.perf_counter()
         tuned = settings.fit(

@@ -7,6 +7,7 @@ import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Literal, get_args
 
 import numpy as np
 import torch
@@ -30,6 +31,7 @@ VISITED, FEWEST_EPOCHS, MOST_EPOCHS = 200_000, 3, 100
 """Images that a suited fine-tuning visits, and bounds of its epochs."""
 CROPS_AND_FLIPS = Photographs(jitter_probability=0.0, grayscale_probability=0.0)
 
+Precision = Literal["32-true", "bf16-mixed"]
 OnEpoch = Callable[[int, float], None]
 """Function that is given the number of an epoch, from 1, and its mean loss."""
 
@@ -88,6 +90,9 @@ class FineTuning:
     augmentation: Augmentation | None = CROPS_AND_FLIPS
     """Change of each image at each step; None leaves them as they are."""
 
+    precision: Precision = "32-true"
+    """Whether the network is trained in float32, or with products in bfloat16 ("bf16-mixed")."""
+
     seed: int = 0
     """Random seed of the head, of the order of the images and of their changes."""
 
@@ -100,6 +105,8 @@ class FineTuning:
         check_number("label_smoothing", self.label_smoothing, minimum=0, below=1)
         check_number("drop_path", self.drop_path, minimum=0, below=1)
         check_number("layer_decay", self.layer_decay, above=0, maximum=1)
+        if self.precision not in get_args(Precision):
+            raise ValueError(f"precision must be one of {get_args(Precision)}, got {self.precision!r}")
         check_seed("seed", self.seed)
 
     @classmethod
@@ -109,6 +116,7 @@ class FineTuning:
         *,
         epochs: int | None = None,
         augmentation: Augmentation | None = CROPS_AND_FLIPS,
+        precision: Precision = "32-true",
         seed: int = 0,
     ) -> FineTuning:
         """Return settings for a number of images, by a rule that looks at nothing else.
@@ -122,6 +130,7 @@ class FineTuning:
             images: number of images to train on.
             epochs: number of epochs; None for the rule.
             augmentation: change of each image at each step.
+            precision: "32-true" or "bf16-mixed".
             seed: random seed.
 
         Raises:
@@ -143,6 +152,7 @@ class FineTuning:
             learning_rate=cls.learning_rate * math.sqrt(batch / cls.batch_size),
             warmup_epochs=cls.warmup_epochs / cls.epochs * epochs,
             augmentation=augmentation,
+            precision=precision,
             seed=seed,
         )
 
@@ -233,7 +243,8 @@ class FineTuning:
         seed = int(np.random.SeedSequence([self.seed, place, 1]).generate_state(1, np.uint64)[0] >> 1)
         if self.augmentation is not None:
             inputs = self.augmentation(inputs, seed)
-        with _seeded(seed, device):  # a transformer leaves branches out at random
+        mixed = torch.autocast(device.type, torch.bfloat16, enabled=self.precision == "bf16-mixed")
+        with mixed, _seeded(seed, device):  # a transformer leaves branches out at random
             logits = tuned(inputs)
         return cross_entropy(logits.float(), targets.to(device), label_smoothing=self.label_smoothing)
 

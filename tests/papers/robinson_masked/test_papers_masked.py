@@ -51,6 +51,7 @@ from tammes.papers.robinson_masked.studies import MaskedPlan, MaskedStudy, besid
 from tammes.papers.robinson_masked.training import (
     BASE,
     MEDIUM,
+    NETWORKS,
     SMALL,
     MaskedScale,
     base_run,
@@ -306,7 +307,7 @@ def test_the_search_is_equal_for_all_methods_and_sees_no_test_image(
 ) -> None:
     tried: list[MaskedRun] = []
 
-    def measure(run: MaskedRun, drawn: object, *, on_gpu: bool, unfinished: None) -> MaskedScore:
+    def measure(run: MaskedRun, drawn: object, *, unfinished: None) -> MaskedScore:
         tried.append(run)
         return MaskedScore(probe=run.learning_rate if run.method == CAN else -run.learning_rate)
 
@@ -370,6 +371,10 @@ def test_trainings_have_the_settings_of_the_thesis() -> None:
     assert views[MAE] == Photographs(jitter_probability=0.0, grayscale_probability=0.0)
     assert {repr(each) for name, each in views.items() if name != MAE} == {repr(Photographs())}
     assert config_of(bases.run(MAE), images).head is None
+    precisions = {
+        name: config_of(replace(bases.run(CAN), encoder=name), images).precision for name in NETWORKS
+    }
+    assert precisions == {SMALL: "32-true", MEDIUM: "bf16-mixed", BASE: "bf16-mixed"}
 
 
 def random_colors(count: int):  # type: ignore[no-untyped-def]
@@ -392,7 +397,7 @@ def test_a_smaller_budget_has_less(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(ValueError, match=r"finds no GPU here: choose budget 0\.02"):
         scale(1.0)
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
-    assert (scale(1.0).encoder, scale(1.0).epochs, scale(1.0).on_gpu) == (BASE, 800, True)
+    assert (scale(1.0).encoder, scale(1.0).epochs) == (BASE, 800)
 
 
 def test_what_was_not_measured_is_a_dash() -> None:

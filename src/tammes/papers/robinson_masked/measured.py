@@ -80,21 +80,18 @@ def under(corruption: str) -> Callable[[MaskedScore], float]:
     return lambda score: score.by_corruption[corruption]
 
 
-def measured(
-    run: MaskedRun, drawn: Drawn, *, on_gpu: bool = False, unfinished: Unfinished | None = None
-) -> MaskedScore:
+def measured(run: MaskedRun, drawn: Drawn, *, unfinished: Unfinished | None = None) -> MaskedScore:
     """Train and measure one encoder.
 
     Args:
         run: the training.
         drawn: its images.
-        on_gpu: whether the network computes on a GPU, in bfloat16.
         unfinished: place of the training, which resumes there; None keeps it in memory.
     """
     if unfinished is None or run.epochs == 0:
-        return _score(fitted(run, drawn.train, on_gpu=on_gpu), run, drawn)
-    with unfinished.training(run, config_of(run, drawn.train, on_gpu=on_gpu)) as folder:
-        return _score(fitted(run, drawn.train, on_gpu=on_gpu, folder=folder), run, drawn)
+        return _score(fitted(run, drawn.train), run, drawn)
+    with unfinished.training(run, config_of(run, drawn.train)) as folder:
+        return _score(fitted(run, drawn.train, folder=folder), run, drawn)
 
 
 def _score(fit: Fitted, run: MaskedRun, drawn: Drawn) -> MaskedScore:
@@ -117,7 +114,11 @@ def _score(fit: Fitted, run: MaskedRun, drawn: Drawn) -> MaskedScore:
 
 def _tuned(score: MaskedScore, fit: Fitted, run: MaskedRun, drawn: Drawn) -> MaskedScore:
     settings = FineTuning.suited(
-        len(drawn.train), epochs=run.tuned_epochs, augmentation=crops_of(fit.config), seed=run.seed
+        len(drawn.train),
+        epochs=run.tuned_epochs,
+        augmentation=crops_of(fit.config),
+        precision=fit.config.precision,
+        seed=run.seed,
     )
     classifier = settings.fit(fit.model.encoder, drawn.train)
     found = Robustness(seed=run.seed).measure(

@@ -204,7 +204,7 @@ class MaskedStudy:
         return complete(results, cells, self._measure, name=_name)
 
     def _measure(self, run: MaskedRun) -> MaskedScore:
-        return measured(run, self.draw(run), on_gpu=self.scale.on_gpu, unfinished=self.unfinished)
+        return measured(run, self.draw(run), unfinished=self.unfinished)
 
 
 def beside(out: Path) -> dict[MaskedRun, MaskedScore]:

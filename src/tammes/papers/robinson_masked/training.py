@@ -107,7 +107,6 @@ class MaskedScale:
         rates: learning rates that the search tries for every method.
         seeds: random seeds of every arm.
         learning: whether encoders are trained; else all keep their first weights.
-        on_gpu: whether the network computes on a GPU, in bfloat16.
     """
 
     encoder: str = SMALL
@@ -122,7 +121,6 @@ class MaskedScale:
     rates: Sequence[float] = (3e-4, 1e-3, 3e-3)
     seeds: Sequence[int] = range(SEEDS)
     learning: bool = True
-    on_gpu: bool = False
 
     @property
     def resumes(self) -> bool:
@@ -143,7 +141,7 @@ def scale_of(request: Request) -> MaskedScale:
             raise ValueError(
                 "the whole budget trains ViT-B for 100 to 4,800 epochs, many times, and PyTorch finds no GPU "
                 f"here: choose budget {MEASURED_HERE:g}, whose trainings for all entries of the chapter took "
-                f"{MINUTES_HERE} minutes of one core, or {MIDDLE:g}, about 40 hours"
+                f"{MINUTES_HERE} minutes of one core, or {MIDDLE:g}, about 20 hours with bfloat16"
             )
         return MaskedScale(
             encoder=BASE,
@@ -158,7 +156,6 @@ def scale_of(request: Request) -> MaskedScale:
             corrupted_images=10_000,
             seeds=request.seed_range(SEEDS),
             learning=request.learning,
-            on_gpu=True,
         )
     is_medium, whole = request.budget >= MIDDLE / 2, request.budget >= MEASURED_HERE / 10
     usual = 5120 if is_medium else 4000 if whole else 1800
@@ -247,13 +244,14 @@ def drawer(sets: Mapping[str, Parts]) -> Callable[[MaskedRun], Drawn]:
     return lambda run: drawn(run.data, run.images, run.test_images, run.seed, run.measured_on)
 
 
-def config_of(run: MaskedRun, images: Images, *, on_gpu: bool = False) -> TrainingConfig:
+def config_of(run: MaskedRun, images: Images) -> TrainingConfig:
     """Return the settings of a run: Tables D.2 and D.4 but for the learning rate, which is searched.
+
+    Networks but the small one compute in bfloat16.
 
     Args:
         run: the run.
         images: training images, which decide patches and augmentation.
-        on_gpu: whether to compute in bfloat16.
     """
     method = CAN if run.method == UNTRAINED else run.method
     network = NETWORKS[run.encoder]
@@ -278,7 +276,7 @@ def config_of(run: MaskedRun, images: Images, *, on_gpu: bool = False) -> Traini
         config,
         augmentation=views,
         optimizer=replace(config.optimizer, learning_rate=run.learning_rate),
-        precision="bf16-mixed" if on_gpu else "32-true",
+        precision="32-true" if run.encoder == SMALL else "bf16-mixed",
     )
 
 
@@ -310,18 +308,15 @@ class Fitted:
     seconds: float = 0.0
 
 
-def fitted(
-    run: MaskedRun, images: Images, *, on_gpu: bool = False, folder: RunFolder | None = None
-) -> Fitted:
+def fitted(run: MaskedRun, images: Images, *, folder: RunFolder | None = None) -> Fitted:
     """Train an encoder.
 
     Args:
         run: the training.
         images: training images.
-        on_gpu: whether to compute in bfloat16.
         folder: folder of the training, in which it resumes; None keeps it in memory.
     """
-    config = config_of(run, images, on_gpu=on_gpu)
+    config = config_of(run, images)
     if run.epochs == 0:
         model = build_model(RunConfig(training=config, data=ImagesSummary.of(images, source="data")))
         return Fitted(model=model, config=config, losses={})
