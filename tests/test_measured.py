@@ -206,6 +206,7 @@ STUDIES = (
     ("graphs.md", "| set | way | published", "graphs-transport-molecules"),
     ("graphs.md", "| on ENZYMES | published", "graphs-hard-enzymes"),
     ("graphs.md", "| on IMDB-BINARY | published", "graphs-hard-imdb-binary"),
+    ("graphs.md", "| on PROTEINS | published", "graphs-hard-proteins"),
     ("graphs.md", "| transport on ENZYMES", "graphs-transport-enzymes"),
     ("graphs.md", "| transport on IMDB-BINARY", "graphs-transport-imdb-binary"),
     ("latent.md", "| classes, informative + other", "positives-table-2"),
