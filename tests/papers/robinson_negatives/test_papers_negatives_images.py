@@ -16,6 +16,7 @@ from tammes.papers.image_sets import Parts, image_sets
 from tammes.papers.robinson_negatives import NEGATIVES_IMAGES as ENTRY
 from tammes.papers.robinson_negatives.images import ImageStudy, page
 from tammes.papers.robinson_negatives.images_arms import (
+    BCL,
     DCL,
     FEW_CLASSES,
     HCL,
@@ -24,6 +25,7 @@ from tammes.papers.robinson_negatives.images_arms import (
     ORACLE,
     SEARCHED,
     SIMCLR,
+    TRIPLET,
     UNTRAINED,
     ImageRun,
     further_arms,
@@ -125,6 +127,9 @@ def test_arms_are_what_their_names_say() -> None:
     assert isinstance(made[HCL_OT].coupling, Transport)
     assert made[ORACLE].selection == OtherLabels()
     assert [arms[name].class_prior for name in (SIMCLR, DCL, HCL, "hard alone")] == [0, 0.01, 0.01, 0]
+    for loss in (BCL, TRIPLET):
+        couplings = [made[f"{loss}{kind}"].coupling for kind in ("", ", hard", ", transport")]
+        assert list(map(type, couplings)) == [Uniform, Hard, Transport]
     few = arms[f"{HCL}, 10 classes"]
     assert (few.classes, few.class_prior) == (10, pytest.approx(0.1))
     assert arms[f"{HCL}, 30 negatives"].batch_size == 16
