@@ -26,6 +26,7 @@ RESULTS = ROOT / "benchmarks/results"
 CPU = "2026-11-28-cpu-avx512.md"
 SIGNNET = "2026-11-28-signnet-avx512.md"
 TRAINING = "2026-11-28-training-avx512.md"
+TRAINING_BFLOAT16 = "2026-11-30-training-bfloat16-avx512.md"
 H200 = "NVIDIA-H200-2.11.md"
 COMPARISONS = "2026-11-30-comparisons-avx512.md"
 # Columns of the README's table: the section of the record, and the methods of which the quickest is meant.
@@ -161,6 +162,12 @@ def test_the_rows_of_a_benchmark_are_the_recorded_ones(page: str, head: str, rec
     assert [row for row in shown if not any(is_part(row, each) for each in kept)] == []
     assert files
     assert all(file.name in text for file in files)
+
+
+def test_the_share_of_views_and_objective_in_bfloat16_is_the_recorded_one() -> None:
+    *_, row = [row for row in rows_of((RESULTS / TRAINING_BFLOAT16).read_text()) if len(row) == 10]
+    section = section_of((ROOT / "docs/benchmarks.md").read_text(), "Training beside lightly")
+    assert f"[{row[-1]} %](../benchmarks/results/{TRAINING_BFLOAT16})" in section
 
 
 @pytest.mark.parametrize("page", ["README.md", "docs/choosing.md"])

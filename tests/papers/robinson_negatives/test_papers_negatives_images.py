@@ -11,11 +11,13 @@ import pytest
 import torch
 
 from tammes.coupling import Hard, Transport, Uniform
+from tammes.evaluation import LabeledFeatures
 from tammes.papers.entry import Request
 from tammes.papers.image_sets import Parts, image_sets
 from tammes.papers.robinson_negatives import NEGATIVES_IMAGES as ENTRY
 from tammes.papers.robinson_negatives.images import ImageStudy, page
 from tammes.papers.robinson_negatives.images_arms import (
+    BCL,
     DCL,
     FEW_CLASSES,
     HCL,
@@ -24,6 +26,7 @@ from tammes.papers.robinson_negatives.images_arms import (
     ORACLE,
     SEARCHED,
     SIMCLR,
+    TRIPLET,
     UNTRAINED,
     ImageRun,
     further_arms,
@@ -36,11 +39,13 @@ from tammes.papers.robinson_negatives.images_axes import varied_arms
 from tammes.papers.robinson_negatives.images_results import findings
 from tammes.papers.robinson_negatives.images_scores import ImageArms
 from tammes.papers.robinson_negatives.images_training import (
+    SAMPLE,
     ImageScale,
     ImageScore,
     config_of,
     fit,
     measurer,
+    overlap_by_label,
     scale_of,
 )
 from tammes.papers.study import Results
@@ -125,6 +130,9 @@ def test_arms_are_what_their_names_say() -> None:
     assert isinstance(made[HCL_OT].coupling, Transport)
     assert made[ORACLE].selection == OtherLabels()
     assert [arms[name].class_prior for name in (SIMCLR, DCL, HCL, "hard alone")] == [0, 0.01, 0.01, 0]
+    for loss in (BCL, TRIPLET):
+        couplings = [made[f"{loss}{kind}"].coupling for kind in ("", ", hard", ", transport")]
+        assert list(map(type, couplings)) == [Uniform, Hard, Transport]
     few = arms[f"{HCL}, 10 classes"]
     assert (few.classes, few.class_prior) == (10, pytest.approx(0.1))
     assert arms[f"{HCL}, 30 negatives"].batch_size == 16
@@ -331,6 +339,20 @@ def test_training_is_measured_over_the_epochs() -> None:
     untrained = fit(replace(run, objective=UNTRAINED, epochs=0), SMALL, parts)
     assert untrained.steps == 0
     assert untrained.over_epochs == {0: pytest.approx(score.over_epochs[0], abs=1e-5)}
+
+
+def test_the_overlap_is_that_of_pairs_of_one_class_where_there_are_any() -> None:
+    def overlap_of(*labels: int) -> float:
+        angles = torch.tensor(labels).double()
+        features = torch.stack([angles.cos(), angles.sin()], dim=1).float()
+        return overlap_by_label(LabeledFeatures(features=features, labels=torch.tensor(labels)))
+
+    assert overlap_of(0, 0, 2, 2) == 0
+    assert overlap_of(*(row // 2 for row in range(2 * SAMPLE))) < 0.1  # equal steps take one of each class
+    assert math.isnan(overlap_of(0, 1, 2))
+    unknown = scored({HCL: {"overlap": math.nan}})
+    rows = {row[0]: row for row in page([unknown], SMALL).numbers.rows}
+    assert [rows[f"noise, {arm}"][6] for arm in (HCL, SIMCLR)] == ["–", "60.0 [60.0, 60.0]"]
 
 
 def test_the_entry_runs_and_resumes(tmp_path: Path) -> None:

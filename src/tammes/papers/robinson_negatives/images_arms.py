@@ -17,7 +17,7 @@ SIMCLR, DCL, HCL, HCL_OT, ORACLE = "SimCLR", "DCL", "HCL", "HCL-OT", "other labe
 """Objectives of the papers' tables, HCL and HCL-OT with debiasing, and the oracle that sees the labels."""
 HARD, TRANSPORT, EXPONENTIAL = "hard alone", "transport alone", "transport alone, exponential cost"
 """The couplings without debiasing."""
-BCL_HARD, BCL_TRANSPORT = "BCL, hard", "BCL, transport"
+BCL, BCL_HARD, BCL_TRANSPORT = "BCL", "BCL, hard", "BCL, transport"
 TRIPLET, TRIPLET_HARD, TRIPLET_TRANSPORT = "triplet", "triplet, hard", "triplet, transport"
 SEARCHED = (SIMCLR, DCL, HCL, HCL_OT)
 """Objectives whose settings are searched."""
@@ -116,6 +116,7 @@ OBJECTIVES: Mapping[str, Callable[[ImageRun], Objective]] = {
     EXPONENTIAL: lambda run: recipes.hcl_ot(
         temperature=run.temperature, epsilon=run.hardness, cost=ExponentialEuclidean(kappa=KAPPA)
     ),
+    BCL: lambda run: recipes.bcl(temperature=run.temperature),
     BCL_HARD: lambda run: recipes.bcl(temperature=run.temperature, coupling=Hard(beta=run.hardness)),
     BCL_TRANSPORT: lambda run: recipes.bcl(
         temperature=run.temperature, coupling=Transport(epsilon=run.hardness)
@@ -246,6 +247,7 @@ def further_arms(base: ImageRun) -> dict[str, ImageRun]:
     }
     arms[EXPONENTIAL] = base.with_objective(EXPONENTIAL, EPSILON)
     arms |= {
+        BCL: base.with_objective(BCL),
         BCL_HARD: base.with_objective(BCL_HARD, BETA),
         BCL_TRANSPORT: base.with_objective(BCL_TRANSPORT, EPSILON),
         TRIPLET: base.with_objective(TRIPLET, temperature=1.0),

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
+
 from tammes.coupling import Hard
 from tammes.papers.page import Numbers
 from tammes.papers.robinson_negatives.images_arms import OBJECTIVES, ORACLE, UNTRAINED, ImageRun
-from tammes.papers.robinson_negatives.images_scores import KNN, PROBE, ImageArms
+from tammes.papers.robinson_negatives.images_scores import KNN, PROBE, ImageArms, Pick
 
 
 def numbers(measured: list[ImageArms]) -> Numbers:
@@ -15,7 +17,7 @@ def numbers(measured: list[ImageArms]) -> Numbers:
             f"{arms.data}, {arm}",
             setting(arms.runs[arm]),
             *(
-                arms.mean(arm, pick).percent
+                _percent(arms, arm, pick)
                 for pick in (
                     PROBE,
                     lambda score: score.tenth,
@@ -39,6 +41,11 @@ def numbers(measured: list[ImageArms]) -> Numbers:
         f"training, and more beside other work. '{ORACLE}' takes only negatives of other classes, by the "
         "labels.",
     )
+
+
+def _percent(arms: ImageArms, arm: str, pick: Pick) -> str:
+    is_measured = not any(math.isnan(pick(score)) for score in arms.scores(arm).values())
+    return arms.mean(arm, pick).percent if is_measured else "–"
 
 
 def setting(run: ImageRun) -> str:

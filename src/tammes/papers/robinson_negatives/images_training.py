@@ -129,7 +129,8 @@ class ImageScore:
         knn: accuracy of 200 weighted nearest neighbors.
         epochs_measured: epochs after which `curve` was measured, separated by spaces.
         curve: accuracy of nearest neighbors after these epochs, separated by spaces.
-        overlap: area that the densities of the cosines of equal and of other labels share.
+        overlap: area that the densities of the cosines of equal and of other labels share; not a number if no
+            two images have one label.
         loss: mean training loss of the last epoch.
         steps: training steps.
         seconds: processor time of the training with its measurements; of one that can be resumed, its
@@ -271,9 +272,6 @@ def _score(
     learned, tried = (
         LabeledFeatures(features=embed(model, part)[0], labels=part.required_labels()) for part in parts
     )
-    # The images stand class by class: equal steps take some of each.
-    sample = torch.linspace(0, len(tried) - 1, min(SAMPLE, len(tried))).long()
-    split = by_label(tried.features[sample].double().numpy(), tried.labels[sample].numpy())
     knn = neighbors.accuracy(learned, tried)
     curve = {0: knn} if curve is None else curve
     probe, tenth, hundredth = (math.nan,) * 3 if searching else _readouts(learned, tried)
@@ -284,11 +282,26 @@ def _score(
         knn=knn,
         epochs_measured=" ".join(map(str, curve)),
         curve=" ".join(f"{value:.5f}" for value in curve.values()),
-        overlap=1.0 if split is None else overlap(*split),
+        overlap=overlap_by_label(tried),
         loss=loss,
         steps=steps,
         seconds=seconds,
     )
+
+
+def overlap_by_label(tried: LabeledFeatures) -> float:
+    """Return the overlap of the cosines of equal and of other labels, of 1,000 images; NaN without a pair.
+
+    Args:
+        tried: features of images that stand class by class.
+    """
+    count = min(SAMPLE, len(tried))
+    # Equal steps take some images of each class; of very many classes, no two of any.
+    for sample in (torch.linspace(0, len(tried) - 1, count).long(), torch.arange(count)):
+        split = by_label(tried.features[sample].double().numpy(), tried.labels[sample].numpy())
+        if split is not None:
+            return overlap(*split)
+    return math.nan
 
 
 def _readouts(learned: LabeledFeatures, tried: LabeledFeatures) -> tuple[float, float, float]:
