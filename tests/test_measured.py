@@ -216,6 +216,7 @@ STUDIES = (
     ("graphs.md", "| on PROTEINS | published", "graphs-hard-proteins"),
     ("graphs.md", "| transport on ENZYMES", "graphs-transport-enzymes"),
     ("graphs.md", "| transport on IMDB-BINARY", "graphs-transport-imdb-binary"),
+    ("graphs.md", "| transport on IMDB-MULTI", "graphs-transport-imdb-multi"),
     ("latent.md", "| classes, informative + other", "positives-table-2"),
     ("latent.md", "| latents, observed, updates", "positives-table-1"),
     ("latent.md", "| length | untrained", "positives-figure-3"),
