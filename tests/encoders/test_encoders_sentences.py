@@ -136,6 +136,13 @@ def test_under_autocast_products_are_rounded_and_states_are_not(pooling: str) ->
         assert float((one - other).norm() / other.norm()) < 4 * 2**-9
 
 
+def test_autocast_leaves_units_in_double_precision_as_they_are() -> None:
+    encoder = GRUConfig(width=8, embedding=4).build(words=WORDS).double()
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        cast = encoder(sentences())
+    assert torch.equal(cast, encoder(sentences()))
+
+
 def test_no_time_goes_into_padding() -> None:
     """Products of a recurrence over sentences of 1 and of 40 words are those of 41 words, not of 80."""
     from torch.utils.flop_counter import FlopCounterMode

@@ -29,7 +29,7 @@ def recurrence(
     not a product is computed step by step, in memory that the next step takes again.
 
     Under autocast the products, and what is kept for the gradient, have its type; gates and states are
-    computed in that of the weights.
+    computed in that of the weights. Autocast leaves weights in double precision as they are.
 
     Args:
         inputs: embeddings of the different words.
@@ -48,7 +48,8 @@ def recurrence(
         >>> states.shape, final.shape
         (torch.Size([3, 4]), torch.Size([2, 4]))
     """
-    kept = torch.get_autocast_dtype("cpu") if torch.is_autocast_enabled("cpu") else inputs.dtype
+    is_cast = torch.is_autocast_enabled("cpu") and inputs.dtype != torch.float64
+    kept = torch.get_autocast_dtype("cpu") if is_cast else inputs.dtype
     return _Recurrence.apply(kept, every, inputs, word, sizes, *weights)  # type: ignore[no-untyped-call]
 
 
