@@ -152,7 +152,7 @@ def test_a_run_on_graphs_takes_graphs_alone(
     assert "--folds must be" in refused(capsys, "evaluate", str(run), "--data", str(data), "--folds", "1")
     assert "was trained on graphs" in refused(capsys, "export", str(run), "--out", str(tmp_path / "a.onnx"))
     few = ["evaluate", str(run), "--data", str(data), "--folds", "31"]
-    assert "at least 31 points of each class" in refused(capsys, *few)
+    assert f"{data}: expected at least 31 points of each class" in refused(capsys, *few)
 
 
 def other_labels(graphs: GraphSet, path: Path, lines: list[str]) -> Path:
@@ -171,7 +171,7 @@ def test_bad_graphs_are_one_line_and_nothing_is_trained(
     (cut / "TINY_A.txt").write_text("1, 2\n2, 1\n")
     for folder, message in (
         (missing, "expected a label for each of the 12 graphs"),
-        (one_class, "at least two classes"),
+        (one_class, f"{one_class}: expected at least two classes"),
         (cut, "expected edges in every graph, got none in TINY 2"),
     ):
         words = ["train", "jsd", "--data", str(folder), "--out", str(tmp_path / "run"), *TINY]

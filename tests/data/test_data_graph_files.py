@@ -81,6 +81,17 @@ def test_a_set_without_edges_is_no_folder_of_texts(tiny_set: Path) -> None:
         tu_files(tiny_set)
 
 
+def test_a_set_without_the_graphs_of_its_nodes_is_no_folder_of_texts(tiny_set: Path, tmp_path: Path) -> None:
+    (tiny_set / "TINY_graph_indicator.txt").unlink()
+    archive = zipped(tiny_set, tmp_path / "CUT.zip")
+    for place in (tiny_set, tmp_path, archive):
+        with pytest.raises(ValueError, match=r"expected TINY_graph_indicator\.txt beside .*TINY_A\.txt in "):
+            tu_files(place)
+    (tiny_set / "TINY_graph_labels.txt").unlink()
+    (tiny_set / "TINY_node_labels.txt").unlink()
+    assert tu_files(tiny_set) == ()  # a text whose name ends like that
+
+
 def test_attributes_are_features_if_wanted(tiny_set: Path) -> None:
     nodes = len(random_graph_set().features)
     (tiny_set / "TINY_node_attributes.txt").write_text("0.5, 1\n" * nodes)
@@ -142,6 +153,15 @@ def with_line(part: str, line: str) -> Callable[[Path], None]:
     return damage
 
 
+def without_word(part: str, line: int) -> Callable[[Path], None]:
+    def damage(folder: Path) -> None:
+        lines = (folder / f"TINY_{part}.txt").read_text().splitlines()
+        lines[line - 1] = " "
+        (folder / f"TINY_{part}.txt").write_text("\r\n".join([*lines, "", ""]))
+
+    return damage
+
+
 def not_text(folder: Path) -> None:
     (folder / "TINY_A.txt").write_bytes(b"\xff\xfe")
 
@@ -158,7 +178,12 @@ def empty(folder: Path) -> None:
         (cut_bytes, r"expected numbers in every line of .*TINY_A\.txt"),
         (not_text, r"expected the whole text file TINY_A\.txt"),
         (cut_lines("graph_labels"), r"a label for each of the 22 graphs in .*labels\.txt, got 11: graph 12"),
-        (cut_lines("node_labels"), r"a line for each of the \d+ nodes in .*node_labels\.txt, got \d+: node"),
+        (
+            cut_lines("node_labels"),
+            r"a line for each of the \d+ nodes in .*node_labels\.txt, got \d+: node \d+ of TINY 1\d is the",
+        ),
+        (without_word("graph_labels", 5), r"every line of .*graph_labels\.txt, got none in line 5"),
+        (without_word("node_labels", 1), r"every line of .*node_labels\.txt, got none in line 1"),
         (with_line("A", "1, 999\n"), r"edges between nodes 1 to \d+ in .*, got 1, 999 in line"),
         (with_line("A", "1, 20\n"), "got one that joins TINY 1 and TINY"),
         (with_line("graph_indicator", "5\n"), "from 1 and never falling"),

@@ -16,6 +16,7 @@ from tammes.evaluation import (
     distinct,
     equal_graphs,
     leaked,
+    svm,
     wl_features,
 )
 from tiny import random_graph_set
@@ -41,6 +42,32 @@ def test_the_machine_is_scikit_learns_with_its_grid() -> None:
     assert SVM().predict(train, points.features[40:]).tolist() == expected.tolist()
     best = GridSearchCV(SVC(), grid, cv=5).fit(x[:40], y[:40]).best_score_
     assert SVM().predict_scored(train, points.features[40:])[1] == pytest.approx(best)
+
+
+@pytest.mark.parametrize("offset", [0.1, 1e8])
+def test_features_far_from_zero_keep_their_distances(offset: float) -> None:
+    points, tested = two_clouds(), two_clouds(40).features.double()
+    far = LabeledFeatures(features=points.features.double() + offset, labels=points.labels)
+    expected, score = SVM().predict_scored(points, tested)
+    found, other = SVM().predict_scored(far, tested + offset)
+    assert found.tolist() == expected.tolist()
+    assert other == score
+    alike = LabeledFeatures(features=torch.full((60, 40), offset, dtype=torch.float64), labels=points.labels)
+    assert SVM().predict_scored(alike, alike.features)[1] == 0.5
+
+
+@pytest.mark.parametrize("linear", [True, False])
+@pytest.mark.parametrize("costs", [(0.1,), (1e-3, 0.1, 1.0, 100.0)])
+def test_many_points_are_learned_from_without_their_kernel(
+    linear: bool, costs: tuple[float, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    points, machine = two_clouds(), SVM(linear=linear, costs=costs)
+    expected, score = machine.predict_scored(points, points.features)
+    monkeypatch.setattr(svm, "MOST_OF_KERNEL", 59)
+    monkeypatch.setattr(SVM, "_between", None)  # not even called
+    found, other = machine.predict_scored(points, points.features)
+    assert found.tolist() == expected.tolist()
+    assert other == pytest.approx(score)
 
 
 def test_features_of_a_network_in_training_are_taken() -> None:

@@ -113,12 +113,35 @@ def test_the_graph_is_large_from_a_hundredth_of_the_budget_on(tmp_path: Path) ->
     assert scale(0.001).nodes < 1000
 
 
+@pytest.mark.parametrize(
+    ("labels", "message"),
+    [
+        (["0"] * 24, r"PTC_MR: expected at least two classes, got 24 graphs of '0' alone"),
+        (["0"] * 15 + ["1"] * 9, r"PTC_MR: expected at least 10 points of each class, .* got 9 of class 1"),
+        (None, r"PTC_MR: expected graphs with labels"),
+    ],
+)
+def test_a_set_that_cannot_be_measured_is_refused_before_another_is_trained_on(
+    tmp_path: Path, labels: list[str] | None, message: str
+) -> None:
+    for name in ("MUTAG", "PTC_MR"):
+        folder = write_tu_set(tmp_path / "tu", name, random_graph_set(24))
+    file = folder / "PTC_MR_graph_labels.txt"
+    file.unlink()
+    if labels is not None:
+        file.write_text("".join(f"{label}\n" for label in labels))
+    for entry in (GRAPHS_HARD, GRAPHS_TRANSPORT, GRAPHS_AUGMENTED):
+        with pytest.raises(ValueError, match=message):
+            entry.reproduce(tmp_path / "out", budget=0.02, seed=0, data=tmp_path / "tu")
+        assert not (tmp_path / "out" / "table.csv").exists()
+
+
 def test_sets_that_are_not_named_are_not_measured(data: Path, tmp_path: Path) -> None:
-    assert list(load_sets(data, ("IMDB-MULTI", "DD"), 1000)) == ["IMDB-MULTI"]
-    part = load_sets(data, ("IMDB-MULTI",), 30)["IMDB-MULTI"]
+    assert list(load_sets(data, ("IMDB-MULTI", "DD"), GraphScale())) == ["IMDB-MULTI"]
+    part = load_sets(data, ("IMDB-MULTI",), GraphScale(graphs=30))["IMDB-MULTI"]
     assert part.required_labels().bincount().tolist() == [10, 10, 10]
     with pytest.raises(ValueError, match=r"expected data sets of the TU collection in .* \(DD\), found none"):
-        load_sets(data, ("DD",), 10)
+        load_sets(data, ("DD",), GraphScale())
     with pytest.raises(
         ValueError, match="graphs-hard needs data: a folder of data sets of the TU collection"
     ):

@@ -173,7 +173,7 @@ def _evaluate_graphs(choice: Evaluate, run: Run) -> None:
     graphs = graphs.in_memory() if isinstance(graphs, GraphStream) else graphs
     run.model.to(Machine(accelerator=choice.accelerator).device)
     validation = CrossValidation(folds=choice.folds, repeats=choice.repeats)
-    found = evaluated(run, graphs, validation, distinct=choice.distinct)
+    found = evaluated(run, graphs, validation, distinct=choice.distinct, name=choice.source.data)
     if choice.json:
         floors = {
             name: None if each is None else dataclasses.asdict(each) for name, each in found.scores.items()

@@ -58,7 +58,9 @@ class GraphEvaluation:
     leaked: float
 
 
-def evaluated(run: Run, graphs: GraphSet, validation: CrossValidation, *, distinct: bool) -> GraphEvaluation:
+def evaluated(
+    run: Run, graphs: GraphSet, validation: CrossValidation, *, distinct: bool, name: str
+) -> GraphEvaluation:
     """Return the scores of a run's encoder, of the untrained one and of two descriptions of graphs.
 
     Args:
@@ -66,18 +68,19 @@ def evaluated(run: Run, graphs: GraphSet, validation: CrossValidation, *, distin
         graphs: labeled graphs.
         validation: folds.
         distinct: whether graphs that equal an earlier one are left out.
+        name: file or folder of the graphs, for messages.
 
     Raises:
         ValueError: for graphs without labels, of one class, or with fewer of a class than folds.
     """
-    graphs.required_labels()
+    validation.check_graphs(graphs, name)
     numbers = equal_graphs(graphs)
     first = first_of_each(numbers)
     equal = len(graphs) - len(first)
     if distinct:
         graphs, numbers = graphs.subset(first), numbers[first]
+        validation.check_graphs(graphs, f"{name}, without equal graphs")
     labels = graphs.required_labels()
-    validation.check(labels, graphs.classes)
     untrained = build_model(run.config, run.model.assets)
     features: dict[str, tuple[Tensor, SVM] | None] = {
         TRAINED: (embed(run.model, graphs)[0], SVM()),

@@ -249,7 +249,7 @@ def load_split(source: Split, shape: Shape | VolumeShape | None) -> tuple[Data, 
     if source.test is not None and isinstance(train, NodeSet):
         raise ValueError("nodes are measured on a part of their graph (--held-out): leave --test out")
     if source.test is None:
-        return (train, own_test[0]) if own_test else _hold_out(train, source.held_out_part)
+        return (train, own_test[0]) if own_test else _hold_out(train, source.held_out_part, source.data)
     if own_test:
         raise ValueError(f"{source.data} has its own test images: leave --test out")
     if isinstance(train, Volumes):
@@ -257,13 +257,15 @@ def load_split(source: Split, shape: Shape | VolumeShape | None) -> tuple[Data, 
     return train, _same_classes(train, _part(source, str(source.test), shape))
 
 
-def _hold_out(data: Data, fraction: float) -> tuple[Data, Data | None]:
+def _hold_out(data: Data, fraction: float, name: str) -> tuple[Data, Data | None]:
     if data.labels is None or fraction == 0:
         return data, None
     try:
         data.required_labels()
     except ValueError as error:
-        raise ValueError(f"{error}; to train on all of them and measure nothing, --held-out 0") from error
+        raise ValueError(
+            f"{name}: {error}; to train on all of them and measure nothing, --held-out 0"
+        ) from error
     return hold_out(data, fraction)
 
 

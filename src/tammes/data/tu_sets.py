@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import lzma
+import re
 import warnings
 import zipfile
 import zlib
@@ -24,12 +25,15 @@ from tammes.data.graph_set import GraphSet
 from tammes.data.listing import listing
 
 INDICATOR, EDGES = "graph_indicator", "A"
+OTHERS = {f"{item}_{kind}" for item in ("graph", "node", "edge") for kind in ("labels", "attributes")}
+"""Parts that a set may lack."""
 LARGEST_RANGE = 1_000
 """Range of node labels with a column for each integer in it, whether a node has that label or not.
 
 Kept runs know these columns (DD has 89 for 82 labels). Of a larger range, only labels that occur have one."""
 MOST_ENTRIES = 2**31
 """Most entries of the columns of node labels, 8 GiB."""
+_EMPTY_LINE = re.compile(r"^[^\S\n]*\n", re.MULTILINE)
 _DAMAGED = (OSError, EOFError, zipfile.BadZipFile, zlib.error, lzma.LZMAError, NotImplementedError)
 
 
@@ -75,14 +79,18 @@ class TUFiles:
         """Return the numbers of a file, one row for each line.
 
         Raises:
-            ValueError: If a line is cut off, or holds anything else.
+            ValueError: If a line is cut off, is empty, or holds anything else.
         """
+        text = self.text(part)
+        if (empty := _EMPTY_LINE.search(text.rstrip())) is not None:  # which numpy would pass over
+            line = text.count("\n", 0, empty.start()) + 1
+            raise ValueError(
+                f"expected numbers in every line of {self.root / self.members[part]}, got none in line {line}"
+            )
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", UserWarning)  # of a file without lines
-                return np.loadtxt(
-                    io.StringIO(self.text(part)), dtype=dtype, delimiter=",", comments=None, ndmin=2
-                )
+                return np.loadtxt(io.StringIO(text), dtype=dtype, delimiter=",", comments=None, ndmin=2)
         except ValueError as error:
             raise ValueError(
                 f"expected numbers in every line of {self.root / self.members[part]}, as many in each "
@@ -132,7 +140,7 @@ def tu_files(path: Path) -> tuple[TUFiles, ...]:
             folder NAME.
 
     Raises:
-        ValueError: If a zip archive is cut short, or the edges of a set are missing.
+        ValueError: If a zip archive is cut short, or a set lacks its edges, or the graphs of its nodes.
     """
     if not path.exists():
         path = path.with_name(f"{path.name}.zip")
@@ -185,6 +193,8 @@ def _of_members(root: Path, members: list[str]) -> tuple[TUFiles, ...]:
         }
         if INDICATOR in beside:
             sets.append(TUFiles(name=name, root=root, members=beside))
+        elif beside.keys() & OTHERS:  # a set that was cut short; else it is a text of that name
+            raise ValueError(f"expected {name}_{INDICATOR}.txt beside {member} in {root}, found none")
     ends, known = f"_{INDICATOR}.txt", {files.members[INDICATOR] for files in sets}
     for member in members:
         if member.endswith(ends) and member not in known:
@@ -287,7 +297,7 @@ def _read(files: TUFiles, *, attributes: bool) -> GraphSet:
             f"expected edges between nodes 1 to {len(owner)} in {where}, got {first}, {second} in line "
             f"{line + 1}"
         )
-    features, columns = _features(files, len(owner), attributes=attributes)
+    features, columns = _features(files, owner, attributes=attributes)
     return packed(
         owner,
         pairs,
@@ -300,11 +310,11 @@ def _read(files: TUFiles, *, attributes: bool) -> GraphSet:
 
 
 def _features(
-    files: TUFiles, nodes: int, *, attributes: bool
+    files: TUFiles, owner: Int64[Tensor, " nodes"], *, attributes: bool
 ) -> tuple[Float[Tensor, "nodes width"] | None, list[str]]:
-    parts, columns = [], []
+    parts, columns, nodes = [], [], len(owner)
     if "node_labels" in files.members:
-        several = torch.from_numpy(_for_each_node(files, "node_labels", nodes, np.int64))
+        several = torch.from_numpy(_for_each_node(files, "node_labels", owner, np.int64))
         for number, labels in enumerate(several.T):
             known, places = labels.unique(return_inverse=True)
             least, most = int(known[0]), int(known[-1])
@@ -320,17 +330,19 @@ def _features(
             parts.append(torch.zeros(nodes, len(known)).scatter_(1, places[:, None], 1.0))
             columns += [f"{prefix} {label}" for label in known.tolist()]
     if attributes and "node_attributes" in files.members:
-        real = torch.from_numpy(_for_each_node(files, "node_attributes", nodes, np.float64)).float()
+        real = torch.from_numpy(_for_each_node(files, "node_attributes", owner, np.float64)).float()
         parts.append(real)
         columns += [f"attribute {column}" for column in range(real.shape[1])]
     return (torch.cat(parts, dim=1) if parts else None), columns
 
 
-def _for_each_node(files: TUFiles, part: str, nodes: int, dtype: type[Any]) -> NDArray[Any]:
-    rows = files.numbers(part, dtype)
+def _for_each_node(files: TUFiles, part: str, owner: Tensor, dtype: type[Any]) -> NDArray[Any]:
+    rows, nodes = files.numbers(part, dtype), len(owner)
     if len(rows) != nodes:
+        first = min(nodes, len(rows))
+        graph = f" of {files.name} {int(owner[first]) + 1}" if first < nodes else ""
         raise ValueError(
             f"expected a line for each of the {nodes} nodes in {files.root / files.members[part]}, got "
-            f"{len(rows)}: node {min(nodes, len(rows)) + 1} is the first without a partner"
+            f"{len(rows)}: node {first + 1}{graph} is the first without a partner"
         )
     return rows

@@ -10,6 +10,7 @@ from jaxtyping import Int
 from torch import Tensor
 
 from tammes.checks import check_integer, check_seed
+from tammes.data.graph_set import GraphSet
 from tammes.evaluation.features import LabeledFeatures
 
 Predict = Callable[[LabeledFeatures, Tensor], Tensor]
@@ -75,6 +76,18 @@ class CrossValidation:
                 folds = StratifiedKFold(self.folds, shuffle=True, random_state=self.seed + repeat)
             for train, test in folds.split(labels[:, None].numpy(), labels.numpy()):
                 yield torch.from_numpy(train), torch.from_numpy(test)
+
+    def check_graphs(self, graphs: GraphSet, name: str) -> None:
+        """Raise ValueError for graphs without labels, of one class, or with fewer of a class than folds.
+
+        Args:
+            graphs: graphs.
+            name: file or folder of the graphs, for the message.
+        """
+        try:
+            self.check(graphs.required_labels(), graphs.classes)
+        except ValueError as error:
+            raise ValueError(f"{name}: {error}") from error
 
     def check(self, labels: Int[Tensor, " n"], classes: tuple[str, ...] | None = None) -> None:
         """Raise ValueError for a class with fewer points than folds.

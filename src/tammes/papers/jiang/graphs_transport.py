@@ -89,7 +89,7 @@ TABLE_V: Mapping[str, tuple[float, ...]] = {
 def run(request: Request) -> None:
     """Train and measure each kind of negatives on each set that the data hold."""
     scale = scale_of(request, learning_rate=1e-2)
-    study(load_sets(request.required_data(), SETS, scale.graphs), scale).run(request)
+    study(load_sets(request.required_data(), SETS, scale), scale).run(request)
 
 
 def study(sets: Mapping[str, GraphSet], scale: GraphScale) -> Study[GraphRun, GraphScore]:

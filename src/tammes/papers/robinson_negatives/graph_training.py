@@ -84,19 +84,28 @@ def scale_of(request: Request, *, learning_rate: float) -> GraphScale:
     )
 
 
-def load_sets(path: Path, wanted: Sequence[str], most: int) -> dict[str, GraphSet]:
+def load_sets(path: Path, wanted: Sequence[str], scale: GraphScale) -> dict[str, GraphSet]:
     """Return the sets that a folder has, in the wanted order; large ones shrunk to a random part.
 
+    Args:
+        path: folder or archive.
+        wanted: names of sets.
+        scale: size of the study.
+
     Raises:
-        ValueError: for a folder without any of them, or damaged files.
+        ValueError: for a folder without any of them, damaged files, or a set that cannot be measured: without
+            labels, of one class, or with fewer graphs of a class than folds.
     """
-    there = {files.name for files in tu_files(path)}
+    there = {files.name: files.place for files in tu_files(path)}
     found = {name: tu_set(path, name=name) for name in wanted if name in there}
     if not found:
         raise ValueError(
             f"expected data sets of the TU collection in {path} ({', '.join(wanted)}), found none"
         )
-    return {name: _part(graphs, most) for name, graphs in found.items()}
+    validation = CrossValidation(folds=scale.folds)
+    for name, graphs in found.items():  # all of them before the first is trained on
+        validation.check_graphs(graphs, str(there[name]))
+    return {name: _part(graphs, scale.graphs) for name, graphs in found.items()}
 
 
 def _part(graphs: GraphSet, most: int) -> GraphSet:
