@@ -34,7 +34,7 @@ from tammes.papers.claim import claim
 from tammes.papers.entry import Request
 from tammes.papers.protocol import Protocol
 from tammes.papers.robinson_sets.loss_training import Classifiers, LossScore, LossTraining
-from tammes.papers.robinson_spectral.molecules import figure_e5
+from tammes.papers.robinson_spectral.molecules import figures_e4_and_e5
 from tammes.papers.study import Results
 from tammes.spectral.eigen.eigenpairs import Eigenpairs, load_eigenpairs, save_eigenpairs
 from tammes.training import RunFolder, load_run, train
@@ -322,7 +322,7 @@ CASES = (
         "encodings of a molecule",
         "a.npy",
         lambda root: np.save(root / "a.npy", np.random.default_rng(0).random((25, 6), np.float32)),
-        lambda root: figure_e5(root / "a.npy"),
+        lambda root: figures_e4_and_e5(root / "a.npy"),
     ),
     Case("eigenpairs", "pairs", write_pairs, lambda root: load_eigenpairs(root / "pairs", nodes=3, graphs=1)),
 )

@@ -208,18 +208,20 @@ def test_the_format_of_the_file_stays(tmp_path: Path) -> None:
 )
 def test_a_file_of_answers_passes_though_a_line_is_cut(content: str, tmp_path: Path) -> None:
     path = tmp_path / "answers.jsonl"
-    SolutionCache(path=path).check()
+    assert SolutionCache(path=path).load() == {}
     path.write_text(content)
-    SolutionCache(path=path).check()
+    assert SolutionCache(path=path).load() == {}
 
 
-def test_a_file_of_something_else_is_refused(tmp_path: Path) -> None:
+@pytest.mark.parametrize("content", [b"a note\n", b"\xff\x00"])
+def test_a_file_of_something_else_is_refused_and_stays_as_it_is(content: bytes, tmp_path: Path) -> None:
     path = tmp_path / "notes.txt"
-    path.write_text("a note\n")
+    path.write_bytes(content)
     with pytest.raises(
         ValueError, match=r"expected a file of exact answers at .*notes\.txt, got other content"
     ):
-        SolutionCache(path=path).check()
+        exact_answers(maximum_clique(random_graphs([5], 0)), cache=SolutionCache(path=path))
+    assert path.read_bytes() == content
 
 
 @pytest.mark.parametrize(

@@ -107,7 +107,7 @@ def check_cache(choice: Solve) -> None:
     cache = cache_of(choice)
     assert cache.path is not None
     prepare_output(cache.path)
-    cache.check()
+    cache.load()
 
 
 def _generator(choice: Solve) -> torch.Generator:

@@ -117,40 +117,23 @@ class SolutionCache:
 
     path: Path | None = None
 
-    def check(self) -> None:
-        """Refuse a file that holds something else, which an answer appended to it would damage.
-
-        Raises:
-            ValueError: if the file begins with other content than answers.
-            OSError: if the file cannot be read.
-        """
-        if self.path is None or not self.path.is_file():
-            return
-        with self.path.open("rb") as file:
-            start = file.read(4096)
-        # A disk that was full may have cut the first line off, with the next one behind it.
-        if BEGINNING not in start and not BEGINNING.startswith(start):
-            raise ValueError(
-                f"expected a file of exact answers at {self.path}, got other content: name another file"
-            )
-
     def load(self) -> dict[str, Answer]:
         """Return all answers in the file by their keys.
 
         Raises:
-            ValueError: if the file is no text in UTF-8.
+            ValueError: if the file holds something else, which an answer appended to it would damage.
+            OSError: if the file cannot be read.
         """
         if self.path is None or not self.path.exists():
             return {}
-        known = {}
-        try:
-            lines = check_file(self.path).read_text(encoding="utf-8").splitlines()
-        except UnicodeDecodeError as error:
+        content = check_file(self.path).read_bytes()
+        # A disk that was full may have cut the first line off, with the next one behind it.
+        if BEGINNING not in content and not BEGINNING.startswith(content):
             raise ValueError(
-                f"expected a file of exact answers at {self.path}, got other bytes ({error}): name "
-                "another file"
-            ) from error
-        for line in lines:
+                f"expected a file of exact answers at {self.path}, got other content: name another file"
+            )
+        known = {}
+        for line in content.decode(errors="replace").splitlines():
             with suppress(ValueError, KeyError, TypeError, OverflowError, RecursionError):
                 entry = json.loads(line)
                 known[str(entry["key"])] = Answer(

@@ -30,7 +30,7 @@ from tammes.papers.robinson_spectral.figure_7_3 import findings as encoding_find
 from tammes.papers.robinson_spectral.figure_7_3 import page as encoding_page
 from tammes.papers.robinson_spectral.graph_regression import standardized, with_eigenpairs
 from tammes.papers.robinson_spectral.molecules import (
-    figure_e5,
+    figures_e4_and_e5,
     fluorescein,
     layout,
     molecules,
@@ -235,12 +235,15 @@ def test_the_page_on_molecules_is_written(data: Path, tmp_path: Path) -> None:
         for seed in (0, 1)
     }
     np.save(tmp_path / zinc.DRAWING, np.random.default_rng(0).random((25, 8)))
-    shown = zinc.page(results, training="zinc_REBUILT.npz", fluorescein=figure_e5(tmp_path / zinc.DRAWING))
+    shown = zinc.page(
+        results, training="zinc_REBUILT.npz", fluorescein=figures_e4_and_e5(tmp_path / zinc.DRAWING)
+    )
     protocol = Protocol(seeds=[0, 1], controls=["untrained network"], measured_on="test molecules")
     write_page(shown, Request(entry=SPECTRAL_ZINC, out=tmp_path, budget=1.0, seed=0, data=data), protocol)
     page = (tmp_path / "report.html").read_text()
     assert "zinc_REBUILT.npz" in page
     assert "component 4" in page
+    assert "v₁₃" in page  # of Figure E-4 alone
     assert "0.121, deviation 0.005" in page
     assert "0.500 [0.500, 0.500]" in page
 

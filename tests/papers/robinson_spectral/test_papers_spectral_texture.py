@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from torch import Tensor, nn
 
 from tammes.papers.robinson_spectral import SPECTRAL_TEXTURE as ENTRY
 from tammes.papers.robinson_spectral.texture import findings
@@ -19,7 +20,7 @@ from tammes.papers.robinson_spectral.texture_networks import (
     UNTRAINED,
     build,
 )
-from tammes.papers.robinson_spectral.texture_training import TextureScore, decomposed, rendered
+from tammes.papers.robinson_spectral.texture_training import SIDE, TextureScore, decomposed, rendered
 from tammes.papers.robinson_spectral.texture_views import random_cameras, view
 
 ACROSS = 7
@@ -92,6 +93,48 @@ def test_a_folder_without_a_textured_mesh_is_refused(data: Path, tmp_path: Path)
     (data / "picture.png").unlink()
     with pytest.raises(ValueError, match="found 1 and 0"):
         ENTRY.reproduce(tmp_path / "out", budget=1e-6, seed=0, data=data)
+
+
+class Distance(nn.Module):
+    """The largest difference of two pictures, in the shape in which LPIPS returns its number."""
+
+    def forward(self, one: Tensor, other: Tensor) -> Tensor:
+        return (one - other).abs().amax(dim=(1, 2, 3), keepdim=True)
+
+
+def save_network(path: Path, network: nn.Module, *pictures: Tensor) -> None:
+    torch.export.save(torch.export.export(network, pictures), path)
+
+
+def test_a_network_that_compares_pictures_adds_a_column(data: Path, tmp_path: Path) -> None:
+    blank = torch.zeros(1, 3, SIDE, SIDE)
+    save_network(data / "distance.pt2", Distance(), blank, blank + 1)
+    out = tmp_path / "out"
+    ENTRY.reproduce(out, budget=4e-8, seed=0, data=data)
+    with (out / "table.csv").open() as file:
+        found = [float(row["lpips"]) for row in csv.DictReader(file)]
+    assert len(found) == len(CONTROLS) + len(METHODS)
+    # A hundred times the difference of colors from -1 to 1; networks may leave that range, the mean cannot.
+    assert min(found) > 50
+    assert found[0] <= 200
+    assert '<th scope="col">LPIPS</th>' in (out / "report.html").read_text()
+
+
+def test_other_networks_are_refused(data: Path, tmp_path: Path) -> None:
+    blank = torch.zeros(1, 3, 8, 8)
+    (data / "one.pt2").write_text("no archive")
+    with pytest.raises(ValueError, match=r"one network \(.pt2\) that compares two pictures .* got one.pt2"):
+        ENTRY.reproduce(tmp_path / "out", budget=4e-8, seed=0, data=data)
+    save_network(data / "one.pt2", Distance(), blank, blank + 1)
+    with pytest.raises(ValueError, match=r"the shape \(1, 3, 256, 256\) .* got one.pt2"):
+        ENTRY.reproduce(tmp_path / "out", budget=4e-8, seed=0, data=data)
+    large = torch.zeros(1, 3, SIDE, SIDE)
+    save_network(data / "one.pt2", Distance(), large, large)
+    with pytest.raises(ValueError, match="gray and white are equal to it; export it with two different"):
+        ENTRY.reproduce(tmp_path / "out", budget=4e-8, seed=0, data=data)
+    (data / "other.pt2").write_bytes((data / "one.pt2").read_bytes())
+    with pytest.raises(ValueError, match=r"got one.pt2, other.pt2"):
+        ENTRY.reproduce(tmp_path / "out", budget=4e-8, seed=0, data=data)
 
 
 def scores(**psnr: float) -> dict[str, list[TextureScore]]:

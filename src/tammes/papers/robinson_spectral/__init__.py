@@ -70,7 +70,8 @@ SPECTRAL_TEXTURE = Entry(
     statement="A neural field on the eigenfunctions of a mesh learns its texture better when SignNet takes "
     "care of their signs, with no more parameters; with random flips it is far behind.",
     source="Robinson (2023), section 7.3.3, Table 7.3",
-    data="a folder with a textured mesh in it: one .obj file with places on a picture, one .png or .jpg",
+    data="a folder with a textured mesh in it: one .obj file with places on a picture, one .png or .jpg, "
+    "and, for LPIPS, a network that compares two pictures (.pt2)",
     run=run_of("tammes.papers.robinson_spectral.texture"),
 )
 

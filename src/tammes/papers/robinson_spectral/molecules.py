@@ -1,4 +1,4 @@
-"""Drawings of molecules, colored by numbers of their atoms, and Figure E-5."""
+"""Drawings of molecules, colored by numbers of their atoms, and Figures E-4 and E-5."""
 
 from __future__ import annotations
 
@@ -27,6 +27,7 @@ _BONDS = (
     "18-3 3-19 19-20 20-21 21-22 22-23 23-24 24-19 24-1"
 )
 _COLORS = colormaps["coolwarm"]
+_SUBSCRIPTS = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
 
 
 def fluorescein() -> Int64[Tensor, "2 58"]:
@@ -139,8 +140,8 @@ def encoded_fluorescein(encoding: nn.Module, eigenvectors: int) -> Float[Tensor,
     return encoded
 
 
-def figure_e5(file: Path) -> tuple[PageFigure, ...]:
-    """Return Figure E-5 from a file of `encoded_fluorescein`, or nothing if there is no file.
+def figures_e4_and_e5(file: Path) -> tuple[PageFigure, ...]:
+    """Return Figures E-5 and E-4 from a file of `encoded_fluorescein`, or nothing if there is no file.
 
     Raises:
         ValueError: If the file is damaged.
@@ -155,15 +156,23 @@ def figure_e5(file: Path) -> tuple[PageFigure, ...]:
         learned = principal_components(torch.from_numpy(encoded), 4)
     except Exception as error:  # a damaged file makes NumPy raise errors of any type
         raise ValueError(f"expected the encodings of a molecule in {file} ({error}): delete it") from error
-    columns = {"v₂": vectors[:, 1], "v₃": vectors[:, 2], "v₂₄": vectors[:, 23], "v₂₅": vectors[:, 24]}
+    every = {f"v{number}".translate(_SUBSCRIPTS): vectors[:, number - 1] for number in range(1, 26)}
+    columns = {name: every[name] for name in ("v₂", "v₃", "v₂₄", "v₂₅")}
     columns |= {f"component {number + 1}": learned[:, number] for number in range(4)}
     description = "Four eigenvectors on the atoms of fluorescein, and four components of what is learned."
+    of_all = "All 25 eigenvectors on the atoms of fluorescein."
     return (
         PageFigure(
             title="Fluorescein",
             words="Above, the two smallest and the two largest eigenvectors but the trivial one; below, "
             "principal components of a trained SignNet's encodings. It was not trained on this molecule.",
             panels=(panel(molecules(edges, columns, across=4), description),),
+            wide=True,
+        ),
+        PageFigure(
+            title="All eigenvectors of fluorescein",
+            words="Those of the symmetric normalized Laplacian, as in Figure E-4, by their eigenvalues.",
+            panels=(panel(molecules(edges, every, across=5), of_all),),
             wide=True,
         ),
     )

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from zipfile import is_zipfile
 
 import torch
 from jaxtyping import Float
@@ -33,6 +34,8 @@ ENTRIES_AT_ONCE = 2**17
 LEARNING_RATE = 1e-3
 WINDOW = 11
 """Pixels of the window of the structural similarity."""
+Distance = Callable[[Tensor, Tensor], Tensor]
+"""Network that compares two pictures, `(1, 3, side, side)` with colors from -1 to 1, as LPIPS does."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,6 +68,13 @@ class TextureScore:
     seconds: float
 
 
+@dataclass(frozen=True, kw_only=True)
+class PerceptualScore(TextureScore):
+    """The same where a network that compares pictures was given; `lpips` is a hundred times its distance."""
+
+    lpips: float
+
+
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Surface:
     """A mesh with its eigenfunctions.
@@ -91,12 +101,15 @@ class Surface:
         return self.mesh.colors(seen.faces, seen.weights)
 
 
-def measurer(surface: Surface, fields: Path) -> Callable[[TextureRun], TextureScore]:
+def measurer(
+    surface: Surface, fields: Path, distance: Distance | None = None
+) -> Callable[[TextureRun], TextureScore]:
     """Return the function that fits, saves and measures a network.
 
     Args:
         surface: surface with its eigenfunctions.
         fields: folder for the fitted networks.
+        distance: network that compares pictures; with it, scores are `PerceptualScore`.
     """
     vertices, faces = surface.mesh.vertices, surface.mesh.faces
 
@@ -131,15 +144,20 @@ def measurer(surface: Surface, fields: Path) -> Callable[[TextureRun], TextureSc
         signs = torch.ones(len(surface.eigenvalues))
         signs[::2] = -1
         colors = [painted(each) for each in tests]
-        errors = [compared(own, surface.colors(each), each) for own, each in zip(colors, tests, strict=True)]
+        errors = [
+            compared(own, surface.colors(each), each, distance)
+            for own, each in zip(colors, tests, strict=True)
+        ]
+        psnr, dssim, *lpips = (sum(each) / len(tests) for each in zip(*errors, strict=True))
         change = painted(tests[0], signs) - colors[0]
-        return TextureScore(
-            psnr=sum(each for each, _ in errors) / len(tests),
-            dssim=sum(each for _, each in errors) / len(tests),
+        found = TextureScore(
+            psnr=psnr,
+            dssim=dssim,
             change=change.abs().mean().item(),
             parameters=3 if field is None else sum(parameter.numel() for parameter in field.parameters()),
             seconds=seconds,
         )
+        return PerceptualScore(**vars(found), lpips=lpips[0]) if lpips else found
 
     return measure
 
@@ -204,6 +222,34 @@ def decomposed(data: Path, fields: Path) -> Surface:
     return Surface(mesh=mesh, eigenfunctions=scaled.float(), eigenvalues=pairs.values[0, 1:].float())
 
 
+def given_distance(data: Path) -> Distance | None:
+    """Return the network in a folder that compares pictures (.pt2, torch.export), or None if there is none.
+
+    Raises:
+        ValueError: for several such files, and for one that does not compare two pictures.
+    """
+    files = sorted(data.glob("*.pt2"))
+    if not files:
+        return None
+    pictures = torch.zeros(1, 3, SIDE, SIDE)
+    try:
+        if len(files) > 1 or not is_zipfile(check_file(files[0])):
+            raise ValueError("one file that torch.export.save wrote")
+        network: Distance = torch.export.load(files[0]).module()
+        with torch.no_grad():
+            # Exported with one tensor as both pictures, a network compares the first with itself.
+            if not float(network(pictures, pictures + 1)) > 0:
+                raise ValueError("gray and white are equal to it; export it with two different tensors")
+    except Exception as error:  # a damaged file, or another network, makes torch raise errors of any type
+        reason = " ".join(str(error).split())[:200]
+        raise ValueError(
+            f"expected in {data} one network (.pt2) that compares two pictures of the shape "
+            f"{tuple(pictures.shape)} by a number, got {', '.join(each.name for each in files)} ({reason}): "
+            "export it anew, or take it away"
+        ) from error
+    return network
+
+
 def fit(field: Field, surface: Surface, training: list[View], cell: TextureRun) -> None:
     """Minimize the mean absolute error of colors; Adam's rate rises for a tenth of the steps, then falls."""
     colors = torch.cat([surface.colors(seen) for seen in training])
@@ -248,17 +294,24 @@ def rendered(
     return torch.cat(parts)
 
 
-def compared(ours: Float[Tensor, "n 3"], true: Float[Tensor, "n 3"], seen: View) -> tuple[float, float]:
-    """Return PSNR on the mesh, in dB, and a hundred times DSSIM of the picture.
+def compared(
+    ours: Float[Tensor, "n 3"], true: Float[Tensor, "n 3"], seen: View, distance: Distance | None = None
+) -> tuple[float, ...]:
+    """Return PSNR on the mesh, in dB, and a hundred times DSSIM and `distance` of the picture.
 
     Args:
         ours: colors of the points that a camera sees.
         true: true colors of these points.
         seen: points.
+        distance: network that compares pictures; None measures no distance.
     """
     mine, picture = (seen.picture(each).permute(2, 0, 1)[None] for each in (ours, true))
     similarity = ssim(mine, picture, WINDOW).mean()
-    return float(psnr(ours, true, 1.0)), float(100 * (1 - similarity) / 2)
+    found = float(psnr(ours, true, 1.0)), float(100 * (1 - similarity) / 2)
+    if distance is None:
+        return found
+    with torch.no_grad():
+        return *found, 100 * float(distance(2 * mine - 1, 2 * picture - 1))
 
 
 def _passes(count: int, size: int, generator: torch.Generator) -> Iterator[Tensor]:

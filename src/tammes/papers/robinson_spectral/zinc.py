@@ -14,7 +14,7 @@ from tammes.papers.figures import grouped_dots
 from tammes.papers.finding import Effect, Finding
 from tammes.papers.page import Figure, Numbers, PaperPage, panel
 from tammes.papers.protocol import Protocol
-from tammes.papers.robinson_spectral.molecules import figure_e5
+from tammes.papers.robinson_spectral.molecules import figures_e4_and_e5
 from tammes.papers.robinson_spectral.paired_errors import below, by_seed, without_learning
 from tammes.papers.robinson_spectral.zinc_training import (
     ABSOLUTE,
@@ -132,7 +132,7 @@ def run(request: Request) -> None:
             search={"epoch": ["the best of all"]},
             searched_on="validation molecules",
         ),
-        page=lambda results: page(results, training=training, fluorescein=figure_e5(drawing)),
+        page=lambda results: page(results, training=training, fluorescein=figures_e4_and_e5(drawing)),
         partial=True,
     ).run(request)
 
@@ -167,7 +167,7 @@ def page(
     Args:
         results: scores by run.
         training: name of the training molecules.
-        fluorescein: Figure E-5, if it has been drawn.
+        fluorescein: Figures E-5 and E-4, if a SignNet has been trained.
     """
     ours = summary(results)
     figures = _errors({setting: ours[setting] for setting in PAPER if setting in ours} or ours)
