@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -79,15 +80,24 @@ def test_the_second_time_nothing_is_embedded(run: Path, monkeypatch: pytest.Monk
     assert second.search(["good film"]) == answers
 
 
-def test_other_weights_and_other_sentences_are_a_new_index(run: Path) -> None:
+def test_an_index_of_other_weights_is_refused_and_kept(run: Path) -> None:
     texts = texts_of(20)
     index_of(run, model_of(texts), texts)
+    kept = {file: file.read_bytes() for file in (run / "search").iterdir()}
     (run / "model.safetensors").write_bytes(b"weights of another encoder")
-    model = model_of(texts, seed=1)
-    index, said = index_of(run, model, texts)
-    assert "is of another encoder: building it anew" in said[0]
+    with pytest.raises(ValueError, match=r"is of other weights .* Remove the folder, and the next search"):
+        index_of(run, model_of(texts, seed=1), texts)
+    assert {file: file.read_bytes() for file in (run / "search").iterdir()} == kept
+    shutil.rmtree(run / "search")
+    index, said = index_of(run, model := model_of(texts, seed=1), texts)
+    assert "building an index" in said[0]
     torch.testing.assert_close(torch.from_numpy(np.array(index.rows)), module.unit_features(model, texts))
-    other = texts_of(20, seed=1)
+
+
+def test_other_sentences_are_a_new_index(run: Path) -> None:
+    texts, other = texts_of(20), texts_of(20, seed=1)
+    model = model_of(texts)
+    index_of(run, model, texts)
     index, said = index_of(run, model, other)
     assert "the sentences have changed" in said[0]
     assert index.search([other.sentences[3]], 1)[0][0].sentence == other.sentences[3]

@@ -188,7 +188,7 @@ def sentence_index(run: Path, model: Model, texts: Texts, *, say: Said = lambda 
         say: function that takes a line about what is done.
 
     Raises:
-        ValueError: a damaged index, or another process that works in the folder.
+        ValueError: a damaged index, or one of other weights; another process that works in the folder.
         ImportError: more than 200,000 sentences, and faiss is not installed.
     """
     folder = RunFolder(path=run)
@@ -237,8 +237,10 @@ def _known(place: Path, wanted: Description, say: Said) -> Description:
     except (ValueError, TypeError, OSError) as error:
         raise ValueError(f"the index in {place} is damaged ({error}): remove the folder") from error
     if found.weights != wanted.weights:
-        say(f"the index in {place} is of another encoder: building it anew")
-        return wanted
+        raise ValueError(
+            f"the index in {place} is of other weights than those of the run: it comes from another run, or "
+            "this one was trained further. Remove the folder, and the next search makes it anew"
+        )
     if (found.data, found.rows, found.dim) != (wanted.data, wanted.rows, wanted.dim):
         say(f"the sentences have changed since the index in {place} was made: building it anew")
         return wanted

@@ -19,9 +19,10 @@ class Search:
     tammes search runs/mine --data FOLDER --query "It rained all day." "She laughed."
 
     The features of all sentences are kept in the folder `search` of the run. The next search finds them
-    there, unless the encoder or the sentences have changed: then they are made anew, and a line says so. A
-    stopped one goes on where it was. Up to 200,000 sentences the search is exact; above,
-    the library faiss finds most of the nearest ones, and the share is printed.
+    there, unless the sentences have changed: then they are made anew, and a line says so. Those of other
+    weights, of another run or of this one before it was trained further, are refused. A stopped search goes
+    on where it was. Up to 200,000 sentences it is exact; above, the library faiss finds most of the nearest
+    ones, and the share is printed.
 
     Args:
         run: Folder of the run.
