@@ -29,8 +29,8 @@ from tammes.training.environment import processor
 STUDIES = Path(__file__).parent / "results/studies"
 DIGITS = "digits"
 """Data that need no file."""
-NOT_KEPT = ("report.html", "fields", "fluorescein.npy")
-"""The page, made from the table by the same command, and what pictures of single objects are drawn from."""
+NOT_KEPT = ("report.html", "fields", "fluorescein.npy", "embeddings*")
+"""Pages, which the same command makes, and what pictures of single objects are drawn from; as patterns."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -215,9 +215,8 @@ def measured(study: Kept, data: Path, threads: int, jobs: int) -> int:
     if status != 0:  # a study of several parts has findings of those before the stop, but is not whole
         (study.folder / "findings.json").unlink(missing_ok=True)
     else:
-        for name in NOT_KEPT:
-            left = study.folder / name
-            shutil.rmtree(left) if left.is_dir() else left.unlink(missing_ok=True)
+        for left in [left for name in NOT_KEPT for left in study.folder.glob(name)]:
+            shutil.rmtree(left) if left.is_dir() else left.unlink()
     return status
 
 

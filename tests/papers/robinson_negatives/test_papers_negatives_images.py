@@ -7,6 +7,7 @@ import math
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 
@@ -36,6 +37,7 @@ from tammes.papers.robinson_negatives.images_arms import (
     usual_arms,
 )
 from tammes.papers.robinson_negatives.images_axes import varied_arms
+from tammes.papers.robinson_negatives.images_embeddings import Embeddings
 from tammes.papers.robinson_negatives.images_results import findings
 from tammes.papers.robinson_negatives.images_scores import ImageArms
 from tammes.papers.robinson_negatives.images_training import (
@@ -192,7 +194,7 @@ def test_a_set_of_more_classes_than_images_keeps_its_classes() -> None:
     asked: list[Parts] = []
     with pytest.MonkeyPatch.context() as patch:
         module = "tammes.papers.robinson_negatives.images_training.fit"
-        patch.setattr(module, lambda run, scale, parts, unfinished: asked.append(parts) or USUAL)
+        patch.setattr(module, lambda run, scale, parts, *_: asked.append(parts) or USUAL)
         measurer(study.sets, SMALL)(run)
     assert len(asked[0][0]) == run.images
 
@@ -212,7 +214,7 @@ def test_sets_are_read_from_a_folder_or_the_folders_in_it(tmp_path: Path) -> Non
 def test_the_search_never_sees_the_images_that_are_measured_on(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[tuple[str, Parts]] = []
 
-    def watched(run: ImageRun, scale: ImageScale, parts: Parts, unfinished: None) -> ImageScore:
+    def watched(run: ImageRun, scale: ImageScale, parts: Parts, *_: None) -> ImageScore:
         asked.append((run.measured_on, parts))
         return USUAL
 
@@ -366,5 +368,31 @@ def test_the_entry_runs_and_resumes(tmp_path: Path) -> None:
     assert {each["verdict"] for each in found} == {"one seed: no verdict"}
     lines = (tmp_path / "out" / "table.csv").read_text().splitlines()
     assert len(lines) == len(set(lines))
+    assert '<a href="embeddings-pets.html">' in (tmp_path / "out" / "report.html").read_text()
+    shown = (tmp_path / "out" / "embeddings-pets.html").read_text()
+    for words in ("SimCLR, HCL and HCL-OT on pets", "before training", "The hardest negatives", "One anchor"):
+        assert words in shown, words
     ENTRY.reproduce(tmp_path / "untrained", budget=0.0001, seed=0, data=data, learning=False)
-    assert "pets, SimCLR" in (tmp_path / "untrained" / "report.html").read_text()
+    page = (tmp_path / "untrained" / "report.html").read_text()
+    assert "pets, SimCLR" in page
+    assert "embeddings-" not in page
+
+
+def test_the_page_of_embeddings_is_that_of_the_kept_encoders(tmp_path: Path) -> None:
+    parts = small_set()["noise"]
+    base = replace(BASE, classes=len(parts[0].required_labels().unique()), epochs=1)
+    kept = Embeddings.of(tmp_path, [base])
+    arms = {UNTRAINED: replace(base, objective=UNTRAINED, epochs=0), **usual_arms(base)}
+    results = {run: fit(run, SMALL, parts, see=kept.keep) for run in arms.values()}
+    measured = ImageArms(data="noise", runs=arms, results=results, seeds=[base.seed])
+    page = kept.page(measured, "tammes reproduce")
+    assert page is not None
+    assert [outcome.name for outcome in page.outcomes] == [SIMCLR, HCL, HCL_OT]
+    assert [outcome.is_uniform for outcome in page.outcomes] == [True, False, False]
+    assert page.outcomes[1].scores.probe == results[arms[HCL]].probe
+    assert page.test_size == len(parts[1])
+    assert page.before is not None
+    assert not np.allclose(page.before.features, page.outcomes[0].features)
+    (file,) = (each for each in tmp_path.iterdir() if each.name.endswith("HCL.npz"))
+    file.unlink()
+    assert kept.page(measured, "tammes reproduce") is None

@@ -8,9 +8,10 @@ halving chooses on validation images (Jamieson and Talwalkar, 2016). Each trend 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from markupsafe import Markup
 from matplotlib.figure import Figure as Drawing
 
 from tammes.estimate import Estimate
@@ -32,6 +33,7 @@ from tammes.papers.robinson_negatives.images_arms import (
     usual_arms,
 )
 from tammes.papers.robinson_negatives.images_axes import varied_arms
+from tammes.papers.robinson_negatives.images_embeddings import Embeddings
 from tammes.papers.robinson_negatives.images_gains import gains_figures, in_points
 from tammes.papers.robinson_negatives.images_results import betas_of, findings
 from tammes.papers.robinson_negatives.images_scores import SEARCHED_NAME, ImageArms
@@ -170,7 +172,7 @@ class ImageStudy:
 def run(request: Request) -> None:
     """Search, then train and measure every arm on each set; the table resumes, and the page grows.
 
-    This is no `Study`: which cells are measured depends on the scores of earlier ones.
+    No `Study`: which cells are measured depends on the scores of earlier ones.
     """
     scale = scale_of(request)
     study = ImageStudy(sets=image_sets(request.required_data(), size=SIDE), scale=scale)
@@ -184,9 +186,11 @@ def run(request: Request) -> None:
     claim(request, protocol)
     results = Results(request.out / "table.csv", ImageRun, ImageScore, request.sharing)
     unfinished = Unfinished(study=request.out, alone=request.sharing.writes) if scale.on_gpu else None
-    measure = measurer(study.sets, scale, unfinished)
+    embeddings = Embeddings.of(request.out / "embeddings", map(study.base, study.sets))
+    measure = measurer(study.sets, scale, unfinished, embeddings.keep)
     runs: dict[str, dict[str, ImageRun]] = {data: {} for data in study.sets}
     shown: dict[str, ImageArms] = {}
+    links: dict[str, Markup | None] = {}
 
     def add(data: str, block: Mapping[str, ImageRun]) -> None:
         """Measure a block of arms, and write the page of all that is measured."""
@@ -199,7 +203,9 @@ def run(request: Request) -> None:
             arms = ImageArms(data=data, runs=runs[data], results=results.known, seeds=scale.seeds)
             if arms.scores(SIMCLR) and arms.scores(UNTRAINED):
                 shown[data] = arms
-                write_page(page(list(shown.values()), scale), request, protocol)
+                links[data] = embeddings.write(arms, request)
+                found = page(list(shown.values()), scale, (*REMARKS, *filter(None, links.values())))
+                write_page(found, request, protocol)
 
     for data in study.sets:
         chosen = {name: study.search(results, measure, data, name) for name in SEARCHED}
@@ -211,12 +217,13 @@ def run(request: Request) -> None:
             add(data, varied)
 
 
-def page(measured: list[ImageArms], scale: ImageScale) -> PaperPage:
+def page(measured: list[ImageArms], scale: ImageScale, remarks: Sequence[str] = REMARKS) -> PaperPage:
     """Return the page of all sets that have been measured.
 
     Args:
         measured: arms of each set.
         scale: size of the study.
+        remarks: paragraphs at its end.
     """
     return PaperPage(
         title="When harder negatives help, on images",
@@ -224,7 +231,7 @@ def page(measured: list[ImageArms], scale: ImageScale) -> PaperPage:
         findings=tuple(found for arms in measured for found in findings(arms)),
         figures=tuple(figure for arms in measured for figure in _figures(arms)),
         numbers=numbers(measured),
-        remarks=REMARKS,
+        remarks=tuple(remarks),
         settings={
             **{
                 arms.data: f"{run.images:,} training images of {run.classes} classes, at most "

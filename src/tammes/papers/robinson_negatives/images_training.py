@@ -25,6 +25,7 @@ from tammes.sources import InBatch
 from tammes.training import (
     Adam,
     Cosine,
+    EpochMetrics,
     Falling,
     ImagesSummary,
     Machine,
@@ -52,6 +53,10 @@ ENCODERS: Mapping[str, ResNet9Config | ResNetConfig] = {
     **{RESNET_9.format(width): ResNet9Config(width=width) for width in WIDTHS},
     "ResNet-18": ResNetConfig(depth=18),
 }
+
+
+See = Callable[[ImageRun, Model, TrainingConfig, Images, Sequence[EpochMetrics]], None]
+"""From a run, its encoder, the settings, the images to measure on, and a row of metrics for each epoch."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -155,7 +160,10 @@ class ImageScore:
 
 
 def measurer(
-    sets: Mapping[str, Parts], scale: ImageScale, unfinished: Unfinished | None = None
+    sets: Mapping[str, Parts],
+    scale: ImageScale,
+    unfinished: Unfinished | None = None,
+    see: See | None = None,
 ) -> Callable[[ImageRun], ImageScore]:
     """Return the function that trains and measures one encoder.
 
@@ -163,6 +171,7 @@ def measurer(
         sets: sets of images by name, whole.
         scale: size of the study.
         unfinished: place of the training that the study may be stopped in; None starts each training anew.
+        see: function that is given each encoder before it is measured; or None.
     """
 
     @lru_cache(maxsize=2)
@@ -171,12 +180,18 @@ def measurer(
 
     def measure(run: ImageRun) -> ImageScore:
         parts = parts_of(run.data, run.classes, run.images, run.seed, run.measured_on)
-        return fit(run, scale, parts, unfinished)
+        return fit(run, scale, parts, unfinished, see)
 
     return measure
 
 
-def fit(run: ImageRun, scale: ImageScale, parts: Parts, unfinished: Unfinished | None = None) -> ImageScore:
+def fit(
+    run: ImageRun,
+    scale: ImageScale,
+    parts: Parts,
+    unfinished: Unfinished | None = None,
+    see: See | None = None,
+) -> ImageScore:
     """Train and measure one encoder.
 
     Args:
@@ -184,6 +199,7 @@ def fit(run: ImageRun, scale: ImageScale, parts: Parts, unfinished: Unfinished |
         scale: size of the study.
         parts: images to train on, and images to measure on.
         unfinished: place of the training, which resumes there; None keeps it in memory.
+        see: function that is given each encoder before it is measured; or None.
     """
     learned, tried = parts
     neighbors = KNN(neighbors=min(NEIGHBORS, len(learned)), temperature=VOTES)
@@ -191,6 +207,8 @@ def fit(run: ImageRun, scale: ImageScale, parts: Parts, unfinished: Unfinished |
     searching = run.measured_on != "test images"
     if run.epochs == 0:
         model = build_model(RunConfig(training=config, data=ImagesSummary.of(learned, source="data")))
+        if see is not None:
+            see(run, model, config, tried, ())
         return _score(model, parts, neighbors, searching, curve=None, loss=0.0, steps=0, seconds=0.0)
     monitor = Monitor(
         bank=learned,
@@ -202,6 +220,8 @@ def fit(run: ImageRun, scale: ImageScale, parts: Parts, unfinished: Unfinished |
     with nullcontext() if unfinished is None else unfinished.training(run, config) as folder:
         trained = train(config, learned, folder=folder, monitor=monitor, machine=Machine())
         last = trained.metrics[-1]
+        if see is not None:
+            see(run, trained.model, config, tried, trained.metrics)
         return _score(
             trained.model,
             parts,
