@@ -210,7 +210,9 @@ def test_damaged_vectors_are_named_with_their_line(tmp_path: Path, content: str,
 
 def test_vectors_of_another_width_are_refused(tmp_path: Path) -> None:
     (tmp_path / "v.txt").write_text("1 3\na 1 2 3\n")
-    with pytest.raises(ValueError, match=r"expected 2 numbers behind the word in line 1 of .*, got 3"):
+    with pytest.raises(
+        ValueError, match=r"expected vectors of 2 numbers in .*, got 3: set the encoder's embedding to 3"
+    ):
         GRUConfig(width=3, embedding=2, vectors=str(tmp_path / "v.txt")).build(words=WORDS)
 
 

@@ -56,20 +56,22 @@ def read_word_vectors(path: str | Path, words: tuple[str, ...], *, dim: int | No
     for row, each in enumerate(words):
         for spelling in dict.fromkeys((each, each.lower())):
             wanted.setdefault(spelling, []).append(row)
+    wide, dim = dim, None
     found: dict[int, np.ndarray] = {}
     exact: set[int] = set()
     with check_file(Path(path)).open("rb") as file:
         for number, line in enumerate(file, 1):
             word, *parts = line.rstrip().split(b" ")
             if number == 1 and len(parts) == 1 and parts[0].isdigit() and word.isdigit():
-                dim = _checked(dim, int(parts[0]), path, number)  # the count of words and of numbers
+                dim = _as_wide(int(parts[0]), wide, path)  # the count of words and of numbers
                 continue
             if not word and not parts:
                 continue  # a blank line
             # Some words of GloVe hold blanks, such as ". . .".
-            while dim is not None and len(parts) > dim and not _is_number(parts[0]):
+            expected = wide if dim is None else dim
+            while expected is not None and len(parts) > expected and not _is_number(parts[0]):
                 word = word + b" " + parts.pop(0)
-            dim = _checked(dim, len(parts), path, number)
+            dim = _as_wide(len(parts), wide, path) if dim is None else _checked(dim, len(parts), path, number)
             name = word.decode("utf-8", "replace")
             # The first vector counts, and that of a word itself before that of its lower case.
             rows = [
@@ -109,7 +111,17 @@ def _is_number(part: bytes) -> bool:
     return True
 
 
-def _checked(dim: int | None, got: int, path: str | Path, line: int) -> int:
-    if dim is not None and got != dim:
+def _as_wide(dim: int, wide: int | None, path: str | Path) -> int:
+    """Return the width of a file's vectors."""
+    if wide is not None and dim != wide:
+        raise ValueError(
+            f"expected vectors of {wide} numbers in {path}, the width of embedded words, got {dim}: set the "
+            f"encoder's embedding to {dim}"
+        )
+    return dim
+
+
+def _checked(dim: int, got: int, path: str | Path, line: int) -> int:
+    if got != dim:
         raise ValueError(f"expected {dim} numbers behind the word in line {line} of {path}, got {got}")
     return got
