@@ -225,6 +225,8 @@ STUDIES = (
     ("positives.md", "| set | positives | probe", "positives-real-data"),
     ("choosing.md", "| classes | HCL, readout", "negatives-images-cifar-100"),
     ("negatives_images.md", "| on CIFAR-10 | readout", "negatives-images"),
+    ("negatives_images.md", "| on digits | readout", "negatives-images-digits"),
+    ("negatives_images.md", "| the papers | on digits", "negatives-images-digits"),
     ("negatives_images.md", "| on Omniglot | readout", "negatives-images-omniglot"),
     ("negatives_images.md", "| the papers, on other sets", "negatives-images-omniglot"),
     ("negatives_images.md", "| on Tiny-ImageNet | readout", "negatives-images-tiny-imagenet"),
