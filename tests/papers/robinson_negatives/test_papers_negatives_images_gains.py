@@ -188,9 +188,7 @@ def test_the_new_arms_come_after_those_of_all_sets_and_complete_a_table_of_befor
     pages: list[int] = []
     monkeypatch.setattr(images, "write_page", lambda page, *more: pages.append(len(page.numbers.rows)))
     monkeypatch.setattr(images, "_figures", lambda arms: [])
-    monkeypatch.setattr(
-        images, "measurer", lambda sets, scale, unfinished: lambda run: asked.append(run) or USUAL
-    )
+    monkeypatch.setattr(images, "measurer", lambda *_: lambda run: asked.append(run) or USUAL)
     with monkeypatch.context() as before:
         before.setattr(images, "varied_arms", lambda base: {})
         ENTRY.reproduce(tmp_path / "out", budget=0.1, seed=0, data=tmp_path / "sets")
