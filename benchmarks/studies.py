@@ -141,7 +141,7 @@ KEPT = (
     Kept(entry="graphs-hard", budget=1.0, seeds=3, data="tu-imdb-multi", name="graphs-hard-imdb-multi"),
     Kept(entry="graphs-hard", budget=1.0, seeds=3, data="tu-proteins", name="graphs-hard-proteins"),
     Kept(entry="graphs-hard", budget=1.0, seeds=3, data="tu-dd", name="graphs-hard-dd"),
-    # A tenth of the papers' epochs: each of this set takes as long as two of DD and twenty of PROTEINS.
+    # A tenth of the papers' epochs: one of this set takes as long as two of DD or twenty of PROTEINS.
     Kept(
         entry="graphs-hard",
         budget=0.01,

@@ -63,6 +63,17 @@ def test_the_table_of_signnet_is_the_recorded_one() -> None:
     assert len(shown) == 9
 
 
+def test_the_speed_of_signnet_in_the_readme_is_the_recorded_one() -> None:
+    rows = rows_of((RESULTS / SIGNNET).read_text())[1:]
+    loop, published = ([float(row[place]) for row in rows] for place in (3, 5))
+    ends = [f"{min(each):.1f} to {max(each):.1f} times" for each in (loop, published)]
+    readme = (ROOT / "README.md").read_text()
+    assert f"is {ends[0]} as quick as a loop over eigenvectors" in readme
+    assert f"{ends[1]} as quick as the published module" in readme
+    assert rows[loop.index(min(loop))][:2] == ["128", "8"]
+    assert min(loop) == 1
+
+
 def test_a_record_keeps_tables_and_the_lines_around_them(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
     page = import_module("record").page

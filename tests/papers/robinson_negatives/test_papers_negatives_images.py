@@ -34,6 +34,7 @@ from tammes.papers.robinson_negatives.images_arms import (
     published_readout,
     settings_of,
     space_in_words,
+    untrained,
     usual_arms,
 )
 from tammes.papers.robinson_negatives.images_axes import varied_arms
@@ -338,9 +339,9 @@ def test_training_is_measured_over_the_epochs() -> None:
     searching = fit(replace(run, epochs=2, measured_on="validation images"), replace(SMALL, epochs=2), parts)
     assert searching.knn == score.knn
     assert math.isnan(searching.probe)
-    untrained = fit(replace(run, objective=UNTRAINED, epochs=0), SMALL, parts)
-    assert untrained.steps == 0
-    assert untrained.over_epochs == {0: pytest.approx(score.over_epochs[0], abs=1e-5)}
+    before = fit(untrained(run), SMALL, parts)
+    assert before.steps == 0
+    assert before.over_epochs == {0: pytest.approx(score.over_epochs[0], abs=1e-5)}
 
 
 def test_the_overlap_is_that_of_pairs_of_one_class_where_there_are_any() -> None:
@@ -382,7 +383,7 @@ def test_the_page_of_embeddings_is_that_of_the_kept_encoders(tmp_path: Path) -> 
     parts = small_set()["noise"]
     base = replace(BASE, classes=len(parts[0].required_labels().unique()), epochs=1)
     kept = Embeddings.of(tmp_path, [base])
-    arms = {UNTRAINED: replace(base, objective=UNTRAINED, epochs=0), **usual_arms(base)}
+    arms = {UNTRAINED: untrained(base), **usual_arms(base)}
     results = {run: fit(run, SMALL, parts, see=kept.keep) for run in arms.values()}
     measured = ImageArms(data="noise", runs=arms, results=results, seeds=[base.seed])
     page = kept.page(measured, "tammes reproduce")
@@ -393,6 +394,8 @@ def test_the_page_of_embeddings_is_that_of_the_kept_encoders(tmp_path: Path) -> 
     assert page.test_size == len(parts[1])
     assert page.before is not None
     assert not np.allclose(page.before.features, page.outcomes[0].features)
+    stopped = {run: score for run, score in results.items() if run != arms[HCL_OT]}
+    assert kept.page(replace(measured, results=stopped), "tammes reproduce") is None
     (file,) = (each for each in tmp_path.iterdir() if each.name.endswith("HCL.npz"))
     file.unlink()
     assert kept.page(measured, "tammes reproduce") is None

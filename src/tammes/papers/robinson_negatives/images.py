@@ -30,6 +30,7 @@ from tammes.papers.robinson_negatives.images_arms import (
     published_readout,
     settings_of,
     space_in_words,
+    untrained,
     usual_arms,
 )
 from tammes.papers.robinson_negatives.images_axes import varied_arms
@@ -153,9 +154,8 @@ class ImageStudy:
             chosen: run with the best setting of each searched objective.
         """
         base = self.base(data)
-        untrained = replace(base, objective=UNTRAINED, epochs=0)
         searched = {SEARCHED_NAME.format(name): run for name, run in chosen.items()}
-        blocks = [{UNTRAINED: untrained, **usual_arms(base), **searched}]
+        blocks = [{UNTRAINED: untrained(base), **usual_arms(base), **searched}]
         if self.scale.trends:
             blocks.append(further_arms(base))
         return blocks

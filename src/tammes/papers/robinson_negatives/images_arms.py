@@ -193,6 +193,11 @@ def _letters(name: str) -> str:
     return "".join(letter for letter in name.lower() if letter.isalnum())
 
 
+def untrained(base: ImageRun) -> ImageRun:
+    """Return the encoder with its first weights."""
+    return replace(base, objective=UNTRAINED, epochs=0)
+
+
 def usual_arms(base: ImageRun) -> dict[str, ImageRun]:
     """Return the arms at the papers' temperature: their tables, and hardness with and without debiasing."""
     return {

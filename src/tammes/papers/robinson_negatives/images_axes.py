@@ -21,6 +21,7 @@ from tammes.papers.robinson_negatives.images_arms import (
     fewer_classes,
     further_arms,
     other_batches,
+    untrained,
     usual_arms,
 )
 
@@ -142,7 +143,7 @@ def varied_arms(base: ImageRun) -> dict[str, ImageRun]:
     Args:
         base: run with the usual settings.
     """
-    usual = {UNTRAINED: replace(base, objective=UNTRAINED, epochs=0), **usual_arms(base)}
+    usual = {UNTRAINED: untrained(base), **usual_arms(base)}
     known = further_arms(base)
     return {
         axis.arm(name, value): axis.change(usual[name], value)

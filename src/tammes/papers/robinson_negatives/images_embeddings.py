@@ -9,7 +9,7 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -28,6 +28,7 @@ from tammes.papers.robinson_negatives.images_arms import (
     SIMCLR,
     UNTRAINED,
     ImageRun,
+    untrained,
     usual_arms,
 )
 from tammes.papers.robinson_negatives.images_scores import ImageArms
@@ -66,7 +67,7 @@ class Embeddings:
         """
         runs: dict[tuple[str, str], ImageRun] = {}
         for base in (each for each in bases if each.epochs > 0):
-            arms = {UNTRAINED: replace(base, objective=UNTRAINED, epochs=0), **usual_arms(base)}
+            arms = {UNTRAINED: untrained(base), **usual_arms(base)}
             runs |= {(base.data, arm): arms[arm] for arm in (UNTRAINED, *SHOWN)}
         return cls(folder=folder, runs=runs)
 
@@ -95,7 +96,7 @@ class Embeddings:
                 write_atomically(self._file(data, arm), content.getvalue())
 
     def page(self, arms: ImageArms, command: str) -> Comparison | None:
-        """Return the page of a set; None if an encoder was measured without being kept, as before a resume.
+        """Return the page of a set; None if an encoder is not kept or not measured yet.
 
         Args:
             arms: measured arms of the set.
@@ -110,6 +111,8 @@ class Embeddings:
         )
         seed, measured = self.runs[arms.data, UNTRAINED].seed, [arms.scores(arm) for arm in SHOWN]
         seeds = [each for each in arms.seeds if all(each in scores for scores in measured)]
+        if not seeds:  # stopped before the last of them had its accuracies
+            return None
         return Comparison(
             data=arms.data,
             settings={
