@@ -26,8 +26,8 @@ from tammes.reduce.autograd import Gradients, KnownGradient, through_length
 from tammes.reduce.exponent import Exponent
 from tammes.reduce.negatives import Negatives
 from tammes.reduce.sweep import Lengths, Rows, Strip, StripLoss, Sweep
-from tammes.reduce.terms import softplus
-from tammes.reduce.tiled.fixed_shift import kept_exponentials, range_is_safe
+from tammes.reduce.terms import LOG2_E, softplus
+from tammes.reduce.tiled.fixed_shift import computed, kept_exponentials, range_is_safe
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -126,7 +126,10 @@ class SoftmaxLoss:
                 if relative != 0.0:
                     by_row = to_negatives / total
                     factor = _factor(by_row if relative == 1.0 else by_row.mul_(relative), column, symmetric)
-                    slope = factor * tile if slope is None else slope.addcmul_(factor, tile)
+                    if slope is not None:
+                        slope.addcmul_(factor, tile)
+                    else:  # in the memory of the factor, if that has the size of S
+                        slope = factor.mul_(tile) if factor.shape == tile.shape else factor * tile
             assert slope is not None  # the logit's own slope is never zero
             by_pair = to_positives.neg()
             if symmetric:
@@ -245,19 +248,18 @@ class SoftmaxStrips(StripLoss):
         """
         negatives, columns = self.negatives, slice(0, self.negatives.shape[1])
         anchors, candidates = negatives.anchors[rows], negatives.others.T
-        slope, of_weight = self.exponents[0].slope, [each.slope for each in self.exponents[1:]]
-        is_twice = of_weight == [slope / 2]
-        # Of one exponent, or of one that is twice the other, the product scales for free.
-        alpha = 1.0 if of_weight and not is_twice else slope
-        torch.addmm(tiles[0], anchors, candidates, beta=0, alpha=alpha, out=tiles[0])
-        similarity = tiles[0].take(positives).div_(alpha)
-        if of_weight and not is_twice:
-            torch.mul(tiles[0], of_weight[0], out=tiles[1]).exp_()
-            negatives.without(tiles[1], rows, columns, 0.0)
-            tiles[0].mul_(slope)
-        negatives.without(tiles[0].exp_(), rows, columns, 0.0)
-        if is_twice:
-            torch.sqrt(tiles[0], out=tiles[1])  # quicker than an exponential
+        slopes = [each.slope * LOG2_E for each in self.exponents]
+        one = len(computed(self.exponents)) == 1
+        # Of one exponential, that of the last exponent, the product scales for free.
+        alpha, last = slopes[-1] if one else 1.0, tiles[-1]
+        torch.addmm(last, anchors, candidates, beta=0, alpha=alpha, out=last)
+        similarity = last.take(positives).div_(alpha)
+        if not one:
+            negatives.without(torch.mul(last, slopes[0], out=tiles[0]).exp2_(), rows, columns, 0.0)
+            last.mul_(slopes[1])
+        negatives.without(last.exp2_(), rows, columns, 0.0)
+        if one and len(tiles) == 2:
+            torch.mul(last, last, out=tiles[0])
         return similarity
 
 

@@ -20,7 +20,7 @@ from tammes.positive_pairs import PositivePairs
 from tammes.reduce.exponent import Exponent
 from tammes.reduce.negatives import Negatives
 from tammes.reduce.sweep import Lengths, Rows, Strip, StripLoss, Sweep
-from tammes.reduce.terms import Term, softplus, softplus_and_sigmoid
+from tammes.reduce.terms import Term, exponential_, softplus, softplus_and_sigmoid
 from tammes.reduce.tiled.fixed_shift import limits_of
 from tammes.reduce.tiled.tiles import exponent_slope
 
@@ -121,7 +121,7 @@ class SoftplusStrips(StripLoss):
         weights = through_weights = None
         if not self.weight.is_zero:
             all_similarities = logits if inverse == 1 else logits / inverse
-            weights = self.weight.value(all_similarities, columns).exp_()
+            weights = exponential_(self.weight.value(all_similarities, columns))
             negatives.without(weights, rows, columns, 0.0)
             if self.weight.has_gradient:
                 through_weights = exponent_slope(self.weight, all_similarities)

@@ -26,7 +26,7 @@ from tammes.reduce.autograd import Gradients, KnownGradient, through_length
 from tammes.reduce.exponent import Exponent
 from tammes.reduce.negatives import Negatives
 from tammes.reduce.softmax import SoftmaxLoss
-from tammes.reduce.tiled.fixed_shift import column_factor, distinct, range_is_safe, slopes, totals
+from tammes.reduce.tiled.fixed_shift import column_factor, computed, range_is_safe, slopes, totals
 from tammes.reduce.tiled.tiles import Workspace, embedding_gradients
 
 _SIDE, _SMALLEST, _TILES = 512, 64, 8
@@ -103,9 +103,8 @@ class SymmetricSoftmaxLoss:
         """Return the mean loss and, if wanted, this process' part of its gradient."""
         negatives, exponents, group = self.negatives, self._exponents, self.group
         share = slice(group.rank, None, group.size)
-        workspace = Workspace(
-            negatives, self._side, share, keep=distinct(exponents) if wanted else 0, most=_KEPT
-        )
+        keep = computed(exponents) if wanted else ()
+        workspace = Workspace(negatives, self._side, share, keep=keep, most=_KEPT)
         factors = [column_factor(exponent) for exponent in exponents]
         parts = totals(negatives, exponents, [each for each, _ in factors], workspace)
         sums = list(group.sum(torch.stack(parts)).unbind())

@@ -14,6 +14,21 @@ from torch.nn import functional
 from typing_extensions import override
 
 Values = Float[Tensor, "*shape"]
+LOG2_E = math.log2(math.e)
+"""log2 e: e^y is computed as 2^(y log2 e)."""
+
+
+def exponential_(values: Values) -> Values:
+    """Overwrite y by e^y = 2^(y log2 e), without a graph: the digits of y that rounding leaves, and no more.
+
+    On a CPU torch's own `exp` calls Intel's library, which on a processor of another maker takes four times
+    as long as `exp2`, which torch vectorizes itself. The relative error is |y| times the rounding error of y.
+
+    Example:
+        >>> exponential_(torch.tensor([0.0, -torch.inf])).tolist()
+        [1.0, 0.0]
+    """
+    return values.mul_(LOG2_E).exp2_()
 
 
 def softplus(values: Values) -> Values:

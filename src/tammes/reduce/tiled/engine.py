@@ -23,7 +23,7 @@ from tammes.reduce.autograd import first_order_only, without_autocast
 from tammes.reduce.engine import Engine
 from tammes.reduce.exponent import Exponent, Pointwise
 from tammes.reduce.negatives import Negatives
-from tammes.reduce.terms import Term
+from tammes.reduce.terms import Term, exponential_
 from tammes.reduce.tiled import fixed_shift, running_maximum
 from tammes.reduce.tiled.tiles import (
     Workspace,
@@ -151,7 +151,7 @@ class _Weighting:
     def weights(self, negatives: Negatives, rows: slice, columns: slice, similarity: Tensor) -> Tensor:
         """Return the weights, whose sum over a row is one up to the rounding of the shift."""
         exponent = self.exponent.value(similarity, columns) - self.shift[rows, None]
-        return negatives.without(exponent, rows, columns, -torch.inf).exp_()
+        return exponential_(negatives.without(exponent, rows, columns, -torch.inf))
 
     def argument(self, similarity: Tensor, offset: Tensor) -> Tensor:
         """Return the argument of the term on a tile, in new memory."""

@@ -8,7 +8,6 @@ and, where S is symmetric, its columns.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
@@ -18,7 +17,7 @@ from torch import Tensor
 
 from tammes.reduce.exponent import Exponent
 from tammes.reduce.negatives import Negatives
-from tammes.reduce.terms import Term
+from tammes.reduce.terms import LOG2_E, Term, exponential_
 from tammes.reduce.tiled.tiles import SlopeOfTile, Workspace, without
 
 _SAFE_RANGE = {torch.float32: 80.0, torch.float64: 600.0}
@@ -73,16 +72,23 @@ def totals(
         workspace: tiles to evaluate, and their memory.
     """
     like = negatives.anchors
-    by_column = [like.new_ones(negatives.shape[1]) if each is None else each for each in factors]
     found = [like.new_zeros(negatives.shape[0]) for _ in exponents]
     for rows, columns in workspace.tiles:
         exponentials = _exponentials(negatives, exponents, rows, columns, workspace)
-        for tile, factor, total in zip(exponentials, by_column, found, strict=True):
-            total[rows].addmv_(tile, factor[columns])
+        for tile, factor, total in zip(exponentials, factors, found, strict=True):
+            _add_sums(tile, factor, total, rows, columns)
             # e^{x_ij} = e^{x_ji}: the tile above the diagonal also holds the one below it.
             if negatives.symmetric and rows != columns:
-                total[columns].addmv_(tile.T, factor[rows])
+                _add_sums(tile.T, factor, total, columns, rows)
     return found
+
+
+def _add_sums(tile: Tensor, factor: Tensor | None, total: Tensor, rows: slice, columns: slice) -> None:
+    """Add the sums of the rows of a tile, each entry times the factor of its column."""
+    if factor is None:
+        total[rows] += tile.sum(dim=1)
+    else:
+        total[rows].addmv_(tile, factor[columns])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -124,7 +130,9 @@ def slopes(
     Where S is symmetric, the same with i and j exchanged is added. The exponential is shared; the factor
     before it is by_row_i by_column_j (+ by_row_j by_column_i), an outer product.
     """
-    last = max((r for r, exponent in enumerate(exponents) if exponent.gradient_slope != 0.0), default=-1)
+    with_gradient = [r for r, exponent in enumerate(exponents) if exponent.gradient_slope != 0.0]
+    # Up to the last of them, or to the exponential of which it is the square.
+    last = next((r for r in computed(exponents) if with_gradient and r >= with_gradient[-1]), -1)
     exponents = exponents[: last + 1]
     factors = [
         _Factor.of(negatives, exponent, total, gradient)
@@ -197,68 +205,69 @@ def _exponentials(
     rows: slice,
     columns: slice,
     workspace: Workspace,
-) -> Iterator[Tensor]:
-    """Yield e^{x_ij - shift} without its column on a tile, for each exponent; zero at masked entries.
+) -> list[Tensor]:
+    """Return e^{x_ij - shift} without its column on a tile, for each exponent; zero at masked entries.
 
-    Read-only: a small S yields views of what it keeps.
+    Read-only: of a small S, views of what it keeps.
     """
     if negatives.is_small:
-        for kept in kept_exponentials(negatives, exponents):
-            yield kept[rows, columns]
-        return
+        return [kept[rows, columns] for kept in kept_exponentials(negatives, exponents)]
     anchors, others = negatives.anchors[rows], negatives.others[columns].T
-    number = distinct(exponents)
-    similarity, before = None, None
-    for r, exponent in enumerate(exponents):
+    own = computed(exponents)
+    found: list[Tensor] = []
+    similarity = None
+    for r, exponent in reversed(list(enumerate(exponents))):
         if (tile := workspace.kept(r, rows, columns)) is None:
             tile = workspace.tile(r, rows, columns)
-            if before is not None and _is_half(exponent, exponents[r - 1]):
-                torch.sqrt(before, out=tile)
-            elif exponent.tilt is None and number == 1:
+            if r not in own:
+                torch.mul(found[-1], found[-1], out=tile)
+            elif exponent.tilt is None and len(own) == 1:
                 # The product scales for free: one pass over the tile less than to multiply afterwards.
-                torch.addmm(tile, anchors, others, beta=0, alpha=exponent.slope, out=tile)
-                negatives.without(tile.exp_(), rows, columns, 0.0)
+                torch.addmm(tile, anchors, others, beta=0, alpha=exponent.slope * LOG2_E, out=tile)
+                negatives.without(tile.exp2_(), rows, columns, 0.0)
             else:
                 if similarity is None:
                     similarity = workspace.tile(len(exponents), rows, columns)
                     torch.mm(anchors, others, out=similarity)
                 _exponential(negatives, exponent, similarity, tile)
                 negatives.without(tile, rows, columns, 0.0)
-        before = tile
-        yield tile
+        found.append(tile)
+    return found[::-1]
 
 
-def distinct(exponents: tuple[Exponent, ...]) -> int:
-    """Return how many exponentials are computed before the first that is the root of the one before it.
+def computed(exponents: tuple[Exponent, ...]) -> tuple[int, ...]:
+    """Return the places of the exponents whose exponentials are computed; others are squares of the next one.
 
     Example:
-        >>> distinct((Exponent(slope=4.0), Exponent(slope=2.0))), distinct((Exponent(slope=4.0), Exponent()))
-        (1, 2)
+        >>> computed((Exponent(slope=4.0), Exponent(slope=2.0))), computed((Exponent(slope=4.0), Exponent()))
+        ((1,), (0, 1))
     """
-    halves = (r for r in range(1, len(exponents)) if _is_half(exponents[r], exponents[r - 1]))
-    return next(halves, len(exponents))
+    last = len(exponents) - 1
+    return tuple(r for r in range(last + 1) if r == last or not _is_twice(exponents[r], exponents[r + 1]))
 
 
 def kept_exponentials(negatives: Negatives, exponents: tuple[Exponent, ...]) -> list[Tensor]:
     """Return the exponentials of a small S without their columns, made once: zero at masked entries."""
-    known, found = negatives.kept_exponentials, []
-    for exponent in exponents:
-        key, twice = (exponent.slope, exponent.tilt), (2 * exponent.slope, None)
-        if key not in known and exponent.tilt is None and twice in known:
-            known[key] = known[twice].sqrt()
-        elif key not in known:
-            if negatives.fits_cache:
-                similarity, out = negatives.kept_similarity, None
-            else:
-                out = similarity = negatives.anchors @ negatives.others.T
-            known[key] = _exclude(negatives, _exponential(negatives, exponent, similarity, out))
-        found.append(known[key])
-    return found
+    known = negatives.kept_exponentials
+    keys = [(exponent.slope, exponent.tilt) for exponent in exponents]
+    for key, exponent in zip(reversed(keys), reversed(exponents), strict=True):
+        if key in known:
+            continue
+        half = known.get((exponent.slope / 2, None))
+        if half is not None and exponent.tilt is None:
+            known[key] = half.square()
+            continue
+        if negatives.fits_cache:
+            similarity, out = negatives.kept_similarity, None
+        else:
+            out = similarity = negatives.anchors @ negatives.others.T
+        known[key] = _exclude(negatives, _exponential(negatives, exponent, similarity, out))
+    return [known[key] for key in keys]
 
 
-def _is_half(exponent: Exponent, other: Exponent) -> bool:
-    """Return whether e^x is the root of e^other: a root is quicker than an exponential, and keeps zeros."""
-    return exponent.tilt is None and other.tilt is None and 2 * exponent.slope == other.slope
+def _is_twice(exponent: Exponent, other: Exponent) -> bool:
+    """Return whether e^x is the square of e^other: a product is quicker than an exponential."""
+    return exponent.tilt is None and other.tilt is None and exponent.slope == 2 * other.slope
 
 
 def _exclude(negatives: Negatives, matrix: Tensor) -> Tensor:
@@ -278,9 +287,9 @@ def _exclude(negatives: Negatives, matrix: Tensor) -> Tensor:
 def _exponential(negatives: Negatives, exponent: Exponent, similarity: Tensor, out: Tensor | None) -> Tensor:
     """Return e^{x_ij - shift} without its column, in new memory unless `out` is given."""
     if exponent.tilt is None:
-        return torch.mul(similarity, exponent.slope, out=out).exp_()
+        return torch.mul(similarity, exponent.slope * LOG2_E, out=out).exp2_()
     tilt = exponent.tilt(similarity) - _shift(negatives, exponent)
-    return torch.add(tilt, similarity, alpha=exponent.slope, out=out).exp_()
+    return exponential_(torch.add(tilt, similarity, alpha=exponent.slope, out=out))
 
 
 def _shift(negatives: Negatives, exponent: Exponent) -> float:

@@ -7,6 +7,7 @@ from torch import Tensor
 
 from tammes.reduce.exponent import Exponent
 from tammes.reduce.negatives import Negatives
+from tammes.reduce.terms import exponential_
 from tammes.reduce.tiled.tiles import (
     SlopeOfTile,
     both_ways,
@@ -29,7 +30,7 @@ def log_sums(negatives: Negatives, exponents: tuple[Exponent, ...], side: int) -
             # A row with no negative so far has no maximum; any finite shift serves its empty sum.
             shift = torch.where(new_top == -torch.inf, 0.0, new_top)
             total[rows] *= torch.exp(top[rows] - shift)
-            total[rows] += value.sub_(shift[:, None]).exp_().sum(dim=1)
+            total[rows] += exponential_(value.sub_(shift[:, None])).sum(dim=1)
             top[rows] = new_top
     return [total.log_().add_(top) for total, top in zip(totals, largest, strict=True)]
 
@@ -51,7 +52,7 @@ def slopes(
         for exponent, log_sum, gradient in zip(exponents, sums, gradients, strict=True):
             if exponent.has_gradient:
                 share = exponent.value(similarity, columns).sub_(log_sum[rows, None])
-                share.masked_fill_(share < least_exponent(share.dtype), -torch.inf).exp_()
+                exponential_(share.masked_fill_(share < least_exponent(share.dtype), -torch.inf))
                 total += (
                     without(share, mask, 0.0) * gradient[rows, None] * exponent_slope(exponent, similarity)
                 )

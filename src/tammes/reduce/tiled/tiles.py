@@ -27,28 +27,34 @@ class Workspace:
         negatives: S.
         side: largest number of rows and columns of a tile.
         share: tiles to evaluate, of the list of all.
-        keep: how many of the numbered tiles have memory of their own for each place in S, so that a second
-            sweep finds what the first has written.
+        keep: the numbered tiles that have memory of their own for each place in S, so that a second sweep
+            finds what the first has written.
         most: entries above which none are kept.
     """
 
     def __init__(
-        self, negatives: Negatives, side: int, share: slice = ALL, *, keep: int = 0, most: int = 0
+        self,
+        negatives: Negatives,
+        side: int,
+        share: slice = ALL,
+        *,
+        keep: tuple[int, ...] = (),
+        most: int = 0,
     ) -> None:
         self.tiles = tiles(negatives, side)[share]
         self._size = min(height(negatives, side), negatives.shape[0]) * min(side, negatives.shape[1])
         self._like = negatives.anchors
         self._held: dict[int, Tensor] = {}
         self._kept: dict[tuple[int, int, int], Tensor] = {}
-        self._keep = keep if keep * self._size * len(self.tiles) <= most else 0
+        self._keep = keep if len(keep) * self._size * len(self.tiles) <= most else ()
 
     def tile(self, number: int, rows: slice, columns: slice) -> Float[Tensor, "r c"]:
         """Return the memory of tile `number` in the shape of the tile; its content is left over."""
         shape = rows.stop - rows.start, columns.stop - columns.start
-        if number < self._keep:
+        if number in self._keep:
             place = number, rows.start, columns.start
             begin = len(self._kept) * self._size
-            memory = self._memory(-1, self._keep * len(self.tiles))
+            memory = self._memory(-1, len(self._keep) * len(self.tiles))
             return self._kept.setdefault(place, memory[begin : begin + shape[0] * shape[1]].view(shape))
         return self._memory(number, 1)[: shape[0] * shape[1]].view(shape)
 

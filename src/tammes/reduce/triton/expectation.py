@@ -9,9 +9,9 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from tammes.reduce.exponent import Exponent
-from tammes.reduce.terms import Term
+from tammes.reduce.terms import LOG2_E, Term
 from tammes.reduce.triton.operands import MOST_PARTS, Operands, Sweep
-from tammes.reduce.triton.running_maximum import LOG2_E, bias, coded_tilt
+from tammes.reduce.triton.running_maximum import bias, coded_tilt
 
 
 @dataclass(frozen=True, kw_only=True)

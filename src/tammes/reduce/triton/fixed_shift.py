@@ -16,9 +16,9 @@ from torch import Tensor
 
 from tammes.reduce.exponent import Exponent
 from tammes.reduce.negatives import Negatives
-from tammes.reduce.terms import Term
+from tammes.reduce.terms import LOG2_E, Term
 from tammes.reduce.triton.operands import Operands, total
-from tammes.reduce.triton.running_maximum import LOG2_E, Coded
+from tammes.reduce.triton.running_maximum import Coded
 from tammes.reduce.triton.strips import Strip, strip_gradients
 
 _SAFE_RANGE = 60.0

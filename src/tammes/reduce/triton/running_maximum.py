@@ -1,11 +1,11 @@
 """Log-sum-exps of exponents of any range and form on a GPU: a running maximum for every row.
 
-S is swept in full, by rows, for the sums, and once more for each side that wants a gradient.
+S is swept in full, by rows, for the sums, and once more for each side that wants a gradient. A GPU computes
+powers of two: the kernels take exponents, and return log-sum-exps, in units of log 2.
 """
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 import torch
@@ -13,11 +13,8 @@ from jaxtyping import Float
 from torch import Tensor
 
 from tammes.reduce.exponent import Exponent
-from tammes.reduce.terms import Term
+from tammes.reduce.terms import LOG2_E, Term
 from tammes.reduce.triton.operands import Operands, Sweep
-
-LOG2_E = math.log2(math.e)
-"""A GPU computes powers of two: the kernels take exponents, and return log-sum-exps, in units of log 2."""
 
 
 @dataclass(frozen=True, kw_only=True)
