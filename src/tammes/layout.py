@@ -210,7 +210,7 @@ def _is_aligned(pairs: Pairs) -> bool:
         return False
     if len(pairs.ids) < 2:
         return False
-    if deferred.waits(pairs.ids.device):
+    if pairs.is_aligned or deferred.waits(pairs.ids.device):
         return pairs.is_aligned and len(pairs.ids) == len(pairs.candidate_ids)
     ascending = pairs.ids[1:] > pairs.ids[:-1]  # so no id occurs twice
     return torch.equal(pairs.ids, pairs.candidate_ids) and bool(ascending.all())
