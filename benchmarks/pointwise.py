@@ -1,4 +1,4 @@
-"""How long torch's pointwise functions of a tile of S take, beside a product of the tile's size.
+"""How long torch's pointwise functions of a tile of S take, beside its product by either library.
 
     python benchmarks/pointwise.py
 
@@ -39,7 +39,11 @@ def main() -> None:
     out = torch.empty_like(values)
     works = {name: partial(function, values, out=out) for name, function in FUNCTIONS.items()}
     product = f"product of {SIDE} x {DIM} and {DIM} x {SIDE}"
-    times = side_by_side({product: partial(torch.mm, rows, rows.T, out=out), **works}, SECONDS)
+    products = {
+        f"{product}, MKL": partial(torch.mm, rows, rows.T, out=out),
+        f"{product}, oneDNN": partial(torch.ops.mkldnn._linear_pointwise, rows, rows, None, "none", [], ""),
+    }
+    times = side_by_side({**products, **works}, SECONDS)
     print(description())
     print("| function of a tile | us | times exp2 |\n|---|---|---|")
     for name, time in times.items():

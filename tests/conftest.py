@@ -1,6 +1,8 @@
 """What all tests share: shapes checked at run time, and one thread unless the environment says otherwise."""
 
 import os
+import sys
+from collections.abc import Iterator
 
 from shapes import check_shapes
 
@@ -26,6 +28,14 @@ settings.load_profile("tammes")
 @pytest.fixture(autouse=True)
 def _seeded() -> None:
     torch.manual_seed(0)
+
+
+@pytest.fixture(autouse=True)
+def _products() -> Iterator[None]:
+    """Leave torch's products to the next test as they are, whatever an example has called."""
+    yield
+    if products := sys.modules.get("tammes.products"):
+        products.quick_products(False)
 
 
 @pytest.fixture(autouse=True, scope="session")

@@ -25,6 +25,7 @@ from tammes.perturbation import (
     Renormalized,
     Shifted,
 )
+from tammes.products import quick_products
 from tammes.selection import All, NotAbove, OtherLabels, Selection, Subset
 from tammes.sources import (
     ContextWindow,
@@ -80,5 +81,6 @@ __all__ = [
     "Triplet",
     "TwoTowers",
     "Uniform",
+    "quick_products",
     "recipes",
 ]

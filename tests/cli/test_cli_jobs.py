@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 import torch
 
+from tammes import products
 from tammes.cli.jobs import Member, Team
 from tammes.cli.main import main
 
@@ -123,6 +124,19 @@ def test_several_gpus_are_dealt_out(
     assert len(found) == 2
     assert set(found.values()) == seen
     assert os.environ.get("CUDA_VISIBLE_DEVICES") == named
+
+
+def says_whose_products(member: Member) -> None:
+    member.round(lambda number: products.are_quick())
+
+
+@pytest.mark.processes
+@pytest.mark.parametrize("quick", [False, True])
+def test_a_team_multiplies_as_its_leader(quick: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(products, "are_quick", lambda: quick)
+    with Team(says_whose_products, jobs=2) as team:
+        found = {whose for _, whose in team.round(["a", "b"])}
+    assert found == {quick and products.is_slow_in_mkl()}
 
 
 def ignores_signals(member: Member) -> None:

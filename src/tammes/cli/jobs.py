@@ -45,6 +45,8 @@ class Team:
     def __enter__(self) -> "Team":
         import torch  # which takes a second: `tammes reproduce --list` needs none of it
 
+        from tammes.products import are_quick
+
         context = multiprocessing.get_context("spawn")
         shared = {THREADS: str(max(1, torch.get_num_threads() // self.jobs))}
         gpus = _gpus(torch.cuda.device_count())
@@ -53,7 +55,9 @@ class Team:
                 gpu = {DEVICES: gpus[number % len(gpus)]} if len(gpus) > 1 else {}
                 with _as_for_members({**shared, **gpu}):
                     ours, theirs = context.Pipe()
-                    process = context.Process(target=_member, args=(self.work, self.arguments, theirs))
+                    process = context.Process(
+                        target=_member, args=(self.work, self.arguments, theirs, are_quick())
+                    )
                     process.start()
                     self.processes[ours] = process
                     theirs.close()  # so that the end of the process ends the pipe
@@ -164,8 +168,12 @@ class Member:
             raise KeyboardInterrupt from None
 
 
-def _member(work: Callable[..., None], arguments: tuple[Any, ...], leader: Connection) -> None:
-    """Run the function of a team in a new process; say in a line what fails."""
+def _member(work: Callable[..., None], arguments: tuple[Any, ...], leader: Connection, quick: bool) -> None:
+    """Run the function of a team in a new process, with its leader's products; say in a line what fails."""
+    if quick:
+        from tammes.products import quick_products
+
+        quick_products()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_stop_with_parent, daemon=True).start()
     lines = NamedLines(sys.stdout)

@@ -102,7 +102,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
             if isinstance(stream, io.TextIOWrapper):
                 # Better a question mark for a sign that a terminal lacks than no table after hours.
                 stream.reconfigure(errors="replace")
-        code = exit_code_of(lambda: _dispatch(words, signals), lambda: signals.received)
+        own_process = arguments is None
+        code = exit_code_of(
+            lambda: _dispatch(words, signals, own_process=own_process), lambda: signals.received
+        )
         # Python notes a KeyboardInterrupt that leaves an exec() of text, such as those in dataclasses, and
         # would end by SIGINT itself though it was caught. The next exec() clears the note.
         exec("")
@@ -111,7 +114,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return code
 
 
-def _dispatch(words: list[str], signals: Signals) -> None:
+def _dispatch(words: list[str], signals: Signals, *, own_process: bool) -> None:
     for word in words:
         check_text(word)
     if not words or words[0].startswith("-"):
@@ -130,6 +133,11 @@ def _dispatch(words: list[str], signals: Signals) -> None:
     choice = importlib.import_module(f"tammes.cli.options.{command}").parse(words[1:])
     # The work imports torch and lightning, which takes seconds: help and wrong words should not.
     work = importlib.import_module(f"tammes.cli.{command}")
+    # Theory and the list of experiments need no torch, whose import takes a second.
+    if own_process and command != "theory" and not getattr(choice, "list", False):
+        from tammes.products import quick_products
+
+        quick_products()
     signals.begin_work()
     try:
         work.main(choice)

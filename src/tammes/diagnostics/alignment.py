@@ -8,6 +8,7 @@ from torch import Tensor
 
 from tammes.checks import check_number, check_shape
 from tammes.diagnostics.blocks import SIDE, directions, pair_blocks
+from tammes.products import product
 from tammes.reduce.terms import exponential_
 
 
@@ -101,7 +102,7 @@ def uniformity_of_rows(
     found = torch.empty(n, dtype=torch.float64)
     for start in range(0, n, side):
         block = units[start : start + side]
-        potential = exponential_((block @ units.T).sub_(1).mul_(2 * scale))
+        potential = exponential_(product(block, units.T).sub_(1).mul_(2 * scale))
         potential[torch.arange(len(block)), torch.arange(start, start + len(block))] = 0
         found[start : start + side] = potential.sum(dim=1, dtype=torch.float64) / (n - 1)
     return found

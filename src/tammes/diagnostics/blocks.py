@@ -7,6 +7,8 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
+from tammes.products import product
+
 SIDE = 1024
 
 
@@ -76,6 +78,6 @@ def pair_blocks(units: Float[Tensor, "n dim"], side: int = SIDE) -> Iterator[Blo
         rows = slice(top, min(top + side, n))
         for left in range(top, n, side):
             columns = slice(left, min(left + side, n))
-            similarity = units[rows] @ units[columns].T
+            similarity = product(units[rows], units[columns].T)
             pairs = torch.ones_like(similarity, dtype=torch.bool)
             yield Block(rows, columns, similarity, pairs.triu(1) if left == top else pairs)

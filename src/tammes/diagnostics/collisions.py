@@ -6,6 +6,7 @@ from torch import Tensor
 
 from tammes.checks import check_shape
 from tammes.diagnostics.blocks import SIDE, directions
+from tammes.products import product
 
 
 def collision_share(labels: Int[Tensor, " n"], *, ids: Int[Tensor, " n"] | None = None) -> float:
@@ -123,7 +124,7 @@ def estimated_collision_share(view_a: Float[Tensor, "n dim"], view_b: Float[Tens
     median = (first * second).sum(dim=1).median() - ROUNDING * torch.finfo(first.dtype).eps
     similar = 0
     for start in range(0, n, SIDE):
-        above = first[start : start + SIDE] @ second.T >= median
+        above = product(first[start : start + SIDE], second.T) >= median
         # Pairs of one row are no negatives.
         similar += int(above.sum()) - int(above.diagonal(start).sum())
     return min(1.0, 2 * similar / (n * (n - 1)))

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from tammes.checks import check_integer
+from tammes.products import product
 
 ELEMENTS = 2**24
 """Distances of one block: 64 MiB in float32, whatever the number of rows."""
@@ -98,7 +99,7 @@ def largest_products(
     side = max(1, ELEMENTS // max(1, len(queries), queries.shape[1]))
     values, places = queries.new_empty(len(queries), 0), torch.empty(len(queries), 0, dtype=torch.int64)
     for start in range(0, len(rows), side):
-        products = queries @ torch.as_tensor(rows[start : start + side]).T
+        products = product(queries, torch.as_tensor(rows[start : start + side]).T)
         best = products.topk(min(k, products.shape[1]), dim=1)
         values = torch.cat([values, best.values], dim=1)
         places = torch.cat([places, best.indices + start], dim=1)
@@ -227,7 +228,7 @@ def _of_block(
     points: Tensor, center: Tensor, half: Tensor, block: Tensor, k: int
 ) -> Int64[Tensor, "block k"]:
     # |x_i - x_j|^2 / 2 = |x_j - m|^2 / 2 - (x_i - m) . x_j, up to terms that are the same for all j.
-    closeness = torch.addmm(half, points[block] - center, points.T, beta=-1)
+    closeness = product(points[block] - center, points.T).sub_(half)
     closeness[torch.arange(len(block)), block] = -torch.inf
     return closeness.topk(k, dim=1).indices
 

@@ -12,6 +12,7 @@ from torch import Tensor
 from tammes.checks import check_integer, check_shape
 from tammes.diagnostics.blocks import SIDE, directions
 from tammes.estimate import Estimate
+from tammes.products import product
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -126,7 +127,7 @@ def _votes(
     kinds, index = values.unique(return_inverse=True)
     first, many = [], []
     for start in range(0, len(tried), SIDE):
-        similarity = tried[start : start + SIDE] @ known.T
+        similarity = product(tried[start : start + SIDE], known.T)
         if leave_one_out:
             similarity.diagonal(start).fill_(-torch.inf)
         nearest = similarity.topk(min(neighbors, len(known) - leave_one_out), dim=1).indices

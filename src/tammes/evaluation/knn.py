@@ -11,6 +11,7 @@ from torch import Tensor
 
 from tammes.checks import check_integer, check_number
 from tammes.evaluation.features import LabeledFeatures, check_comparable, check_tested
+from tammes.products import product
 
 # Elements of one block of similarities: 64 MiB in float32, whatever the number of points.
 BLOCK = 2**24
@@ -87,7 +88,9 @@ class KNN:
         references = _directions(train.features)
         queries = _directions(features).to(references.dtype)
         rows = max(1, BLOCK // n)
-        votes = [self._vote(block @ references.T, labels, len(classes)) for block in queries.split(rows)]
+        votes = [
+            self._vote(product(block, references.T), labels, len(classes)) for block in queries.split(rows)
+        ]
         return classes[torch.cat(votes)]
 
     def _vote(

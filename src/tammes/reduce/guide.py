@@ -9,6 +9,7 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
+from tammes.products import product
 from tammes.reduce.key_ranges import KeyRanges
 
 _CHUNK = 1 << 20
@@ -58,7 +59,7 @@ class Guide:
             slack = _ROUNDING * torch.finfo(anchors.dtype).eps * longest
             least = torch.empty_like(limit)
             for rows in _chunks(len(anchors), len(others)):
-                similarity = anchors[rows] @ others.T
+                similarity = product(anchors[rows], others.T)
                 excluded = ranges.excluded(rows, slice(0, len(others)))
                 if excluded is not None:
                     similarity.masked_fill_(excluded, torch.inf)
@@ -69,7 +70,7 @@ class Guide:
     def above(self, rows: slice, columns: slice) -> Bool[Tensor, "r c"]:
         """Return a tile of the mask, true where the similarity exceeds the anchor's threshold."""
         others = self.anchors if self.candidates is None else self.candidates
-        return self.anchors[rows] @ others[columns].T > self.threshold[rows, None]
+        return product(self.anchors[rows], others[columns].T) > self.threshold[rows, None]
 
     def count(self, ranges: KeyRanges) -> Tensor:
         """Return `(n,)` number of negatives that are left to each anchor."""

@@ -12,6 +12,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from tammes.group import Group, Single
+from tammes.products import product
 from tammes.reduce.exponent import Pointwise
 from tammes.reduce.guide import Guide
 from tammes.reduce.key_ranges import KeyRanges
@@ -193,7 +194,7 @@ class Negatives:
     @cached_property
     def kept_similarity(self) -> Float[Tensor, "n m"]:
         """S itself; for small, detached negatives only."""
-        return self.anchors @ self.others.T
+        return product(self.anchors, self.others.T)
 
     @cached_property
     def kept_exponentials(self) -> dict[tuple[float, Pointwise | None], Float[Tensor, "n m"]]:

@@ -22,6 +22,7 @@ from torch import Tensor
 from typing_extensions import override
 
 from tammes.positive_pairs import PositivePairs
+from tammes.products import product, product_in
 from tammes.reduce.autograd import Gradients, KnownGradient, through_length
 from tammes.reduce.exponent import Exponent
 from tammes.reduce.negatives import Negatives
@@ -138,10 +139,10 @@ class SoftmaxLoss:
             slope.put_(positives.entries, by_pair)
             scale = float(gradient) / (len(losses) * self.temperature)
             unit, others = negatives.anchors, negatives.others
-            found = through_length(_times(slope, others, scale, unit), unit, lengths[0])
+            found = through_length(product(slope, others, scale=scale), unit, lengths[0])
             if symmetric:
                 return found.view(-1, views, found.shape[1]).unbind(1)
-            return found, through_length(_times(slope.T, unit, scale, others), others, lengths[1])
+            return found, through_length(product(slope.T, unit, scale=scale), others, lengths[1])
 
         symmetric = negatives.symmetric
         return losses.mean(), gradients
@@ -247,12 +248,12 @@ class SoftmaxStrips(StripLoss):
             `(r,)` similarities of the positives.
         """
         negatives, columns = self.negatives, slice(0, self.negatives.shape[1])
-        anchors, candidates = negatives.anchors[rows], negatives.others.T
+        anchors = negatives.anchors[rows]
         slopes = [each.slope * LOG2_E for each in self.exponents]
         one = len(computed(self.exponents)) == 1
         # Of one exponential, that of the last exponent, the product scales for free.
-        alpha, last = slopes[-1] if one else 1.0, tiles[-1]
-        torch.addmm(last, anchors, candidates, beta=0, alpha=alpha, out=last)
+        alpha = slopes[-1] if one else 1.0
+        tiles[-1] = last = product_in(tiles[-1], anchors, negatives.others.T, scale=alpha)
         similarity = last.take(positives).div_(alpha)
         if not one:
             negatives.without(torch.mul(last, slopes[0], out=tiles[0]).exp2_(), rows, columns, 0.0)
@@ -272,11 +273,6 @@ def _factor(by_row: Tensor, column: Tensor | None, symmetric: bool) -> Tensor:
         return by_row[:, None] + by_row if symmetric else by_row[:, None]
     factor = torch.outer(by_row, column)
     return factor.addr_(column, by_row) if symmetric else factor
-
-
-def _times(slope: Tensor, rows: Tensor, scale: float, like: Tensor) -> Tensor:
-    """Return scale * slope @ rows, of the shape of `like`, whose values are not read."""
-    return torch.addmm(like, slope, rows, beta=0, alpha=scale)  # alpha saves a further pass
 
 
 def _similarity(negatives: Negatives, positives: PositivePairs) -> Float[Tensor, " n"]:

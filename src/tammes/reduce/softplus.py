@@ -17,6 +17,7 @@ from torch import Tensor
 from typing_extensions import override
 
 from tammes.positive_pairs import PositivePairs
+from tammes.products import product_in
 from tammes.reduce.exponent import Exponent
 from tammes.reduce.negatives import Negatives
 from tammes.reduce.sweep import Lengths, Rows, Strip, StripLoss, Sweep
@@ -117,7 +118,7 @@ class SoftplusStrips(StripLoss):
         negatives, columns = self.negatives, slice(0, self.negatives.shape[1])
         count = negatives.count[rows].to(logits.dtype)
         factor = count if self.loss.factor is None else self.loss.factor
-        torch.addmm(logits, negatives.anchors[rows], negatives.others.T, beta=0, alpha=inverse, out=logits)
+        logits = product_in(logits, negatives.anchors[rows], negatives.others.T, scale=inverse)
         weights = through_weights = None
         if not self.weight.is_zero:
             all_similarities = logits if inverse == 1 else logits / inverse

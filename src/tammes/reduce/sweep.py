@@ -22,8 +22,10 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from tammes.positive_pairs import PositivePairs
+from tammes.products import TransposedSum, add_product, is_quicker
 from tammes.reduce.autograd import Gradients, KnownGradient, through_length
 from tammes.reduce.negatives import Negatives
+from tammes.reduce.tiled.tiles import STEP
 
 _ENTRIES, _FEWEST_ROWS = 512 * 512, 256
 """Entries of a strip, which stay in a processor's cache; rows below which a product is slower by half."""
@@ -110,27 +112,35 @@ class Sweep:
             wanted: whether the gradients by anchors and by candidates are computed; else they are None.
         """
         anchors, others = self.negatives.anchors, self.negatives.others
-        to_anchors = torch.empty_like(anchors) if wanted[0] else None
+        to_anchors = torch.zeros_like(anchors) if wanted[0] else None
         to_others = torch.zeros_like(others) if wanted[1] else None
-        losses, scale = [], 1 / len(anchors)
+        of_others = None if to_others is None else TransposedSum(anchors, to_others)
+        losses = []
         for rows, tiles in self._strips():
             positives = self.positives.entries[rows] - rows.start * len(others)
             found = self.strips.evaluate(rows, tiles, positives)
             losses.append(found.losses)
             slope = found.slope.put_(positives, found.by_pair)
-            if to_anchors is not None:  # the product scales for free, and with beta = 0 only writes
-                into = to_anchors[rows]
-                torch.addmm(into, slope, others, beta=0, alpha=scale, out=into)
-            if to_others is not None:
-                to_others.addmm_(slope.T, anchors[rows], alpha=scale)
+            if to_anchors is not None:
+                add_product(to_anchors[rows], slope, others)
+            if of_others is not None:
+                of_others.add(slope, rows, slice(0, len(others)))
+        if of_others is not None:
+            of_others.finish()
+        for sum_of_losses in (to_anchors, to_others):
+            if sum_of_losses is not None:
+                sum_of_losses.div_(len(anchors))  # the mean's
         return torch.cat(losses).mean(), (to_anchors, to_others)
 
     def _strips(self) -> Iterator[tuple[slice, list[Tensor]]]:
         """Yield the rows of each strip and its tiles, in memory that the next strip overwrites."""
         n, m = self.negatives.shape
-        height = min(n, max(_FEWEST_ROWS, _ENTRIES // m))
+        height = min(n, max(_FEWEST_ROWS, _ENTRIES // m // STEP * STEP))
         memory = [self.negatives.anchors.new_empty(height * m) for _ in range(self.strips.tiles)]
         for begin in range(0, n, height):
             rows = slice(begin, min(begin + height, n))
-            # Candidate by candidate: a product that is higher than wide uses more threads.
-            yield rows, [each[: (rows.stop - begin) * m].view(m, -1).T for each in memory]
+            tiles = [each[: (rows.stop - begin) * m] for each in memory]
+            if is_quicker(self.negatives.anchors[rows], self.negatives.others.T):
+                yield rows, [each.view(-1, m) for each in tiles]
+            else:  # candidate by candidate: MKL gives a product that is higher than wide to more threads
+                yield rows, [each.view(m, -1).T for each in tiles]

@@ -14,6 +14,7 @@ owners of the rows. With its own anchors against all candidates, each would comp
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -22,15 +23,17 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from tammes.group import Group
+from tammes.products import is_quicker
 from tammes.reduce.autograd import Gradients, KnownGradient, through_length
 from tammes.reduce.exponent import Exponent
 from tammes.reduce.negatives import Negatives
 from tammes.reduce.softmax import SoftmaxLoss
 from tammes.reduce.tiled.fixed_shift import column_factor, computed, range_is_safe, slopes, totals
-from tammes.reduce.tiled.tiles import Workspace, embedding_gradients
+from tammes.reduce.tiled.tiles import STEP, Workspace, embedding_gradients
 
-_SIDE, _SMALLEST, _TILES = 512, 64, 8
-"""Largest and smallest side of a tile, and the tiles that each process gets of a batch large enough."""
+_SIDE, _SMALLEST, _TILES, _TILES_OF_ONEDNN = 512, 64, 8, 2
+"""Largest and smallest side of a tile, and the tiles that each process gets of a batch large enough: fewer
+where oneDNN multiplies, which takes longer to prepare a product and less time for it."""
 _KEPT = 1 << 23
 """Entries of tiles up to which they are kept between the sweeps: 32 MiB in float32, whatever the batch."""
 
@@ -96,8 +99,10 @@ class SymmetricSoftmaxLoss:
 
     @property
     def _side(self) -> int:
-        blocks = (2 * _TILES * self.group.size) ** 0.5  # on one side of S
-        return min(_SIDE, max(_SMALLEST, round(self.negatives.shape[0] / blocks)))
+        rows = self.negatives.anchors
+        tiles = _TILES_OF_ONEDNN if is_quicker(rows, rows.T) else _TILES
+        blocks = (2 * tiles * self.group.size) ** 0.5  # on one side of S
+        return min(_SIDE, max(_SMALLEST, STEP * math.ceil(self.negatives.shape[0] / blocks / STEP)))
 
     def _mean(self, wanted: bool) -> tuple[Float[Tensor, ""], Float[Tensor, "n d"] | None]:
         """Return the mean loss and, if wanted, this process' part of its gradient."""

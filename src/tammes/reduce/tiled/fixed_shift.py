@@ -15,6 +15,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from tammes.products import product
 from tammes.reduce.exponent import Exponent
 from tammes.reduce.negatives import Negatives
 from tammes.reduce.terms import LOG2_E, Term, exponential_
@@ -212,24 +213,21 @@ def _exponentials(
     """
     if negatives.is_small:
         return [kept[rows, columns] for kept in kept_exponentials(negatives, exponents)]
-    anchors, others = negatives.anchors[rows], negatives.others[columns].T
     own = computed(exponents)
     found: list[Tensor] = []
     similarity = None
     for r, exponent in reversed(list(enumerate(exponents))):
         if (tile := workspace.kept(r, rows, columns)) is None:
-            tile = workspace.tile(r, rows, columns)
             if r not in own:
-                torch.mul(found[-1], found[-1], out=tile)
+                tile = torch.mul(found[-1], found[-1], out=workspace.tile(r, rows, columns))
             elif exponent.tilt is None and len(own) == 1:
                 # The product scales for free: one pass over the tile less than to multiply afterwards.
-                torch.addmm(tile, anchors, others, beta=0, alpha=exponent.slope * LOG2_E, out=tile)
-                negatives.without(tile.exp2_(), rows, columns, 0.0)
+                tile = workspace.product(r, rows, columns, scale=exponent.slope * LOG2_E).exp2_()
+                negatives.without(tile, rows, columns, 0.0)
             else:
                 if similarity is None:
-                    similarity = workspace.tile(len(exponents), rows, columns)
-                    torch.mm(anchors, others, out=similarity)
-                _exponential(negatives, exponent, similarity, tile)
+                    similarity = workspace.product(len(exponents), rows, columns)
+                tile = _exponential(negatives, exponent, similarity, workspace.tile(r, rows, columns))
                 negatives.without(tile, rows, columns, 0.0)
         found.append(tile)
     return found[::-1]
@@ -260,7 +258,7 @@ def kept_exponentials(negatives: Negatives, exponents: tuple[Exponent, ...]) -> 
         if negatives.fits_cache:
             similarity, out = negatives.kept_similarity, None
         else:
-            out = similarity = negatives.anchors @ negatives.others.T
+            out = similarity = product(negatives.anchors, negatives.others.T)
         known[key] = _exclude(negatives, _exponential(negatives, exponent, similarity, out))
     return [known[key] for key in keys]
 

@@ -10,12 +10,15 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from tammes.products import TransposedSum, add_product, product, product_in
 from tammes.reduce.exponent import Exponent, Pointwise
 from tammes.reduce.negatives import Negatives
 from tammes.reduce.terms import Term
 
 ALL = slice(None)
 """The share of tiles of one process alone."""
+STEP = 16
+"""Rows and columns of tiles are multiples of it: few shapes, of sizes that suit any library."""
 Tile = tuple[slice, slice]
 """The rows and the columns of a part of S."""
 
@@ -43,7 +46,7 @@ class Workspace:
     ) -> None:
         self.tiles = tiles(negatives, side)[share]
         self._size = min(height(negatives, side), negatives.shape[0]) * min(side, negatives.shape[1])
-        self._like = negatives.anchors
+        self._negatives = negatives
         self._held: dict[int, Tensor] = {}
         self._kept: dict[tuple[int, int, int], Tensor] = {}
         self._keep = keep if len(keep) * self._size * len(self.tiles) <= most else ()
@@ -58,13 +61,23 @@ class Workspace:
             return self._kept.setdefault(place, memory[begin : begin + shape[0] * shape[1]].view(shape))
         return self._memory(number, 1)[: shape[0] * shape[1]].view(shape)
 
+    def product(
+        self, number: int, rows: slice, columns: slice, *, scale: float = 1.0
+    ) -> Float[Tensor, "r c"]:
+        """Return scale * s_ij as the tile `number`."""
+        anchors, others = self._negatives.anchors[rows], self._negatives.others[columns].T
+        tile = self.tile(number, rows, columns)
+        found = product_in(tile, anchors, others, scale=scale)
+        # To keep many tiles in memory of their own would take fresh pages for each.
+        return tile.copy_(found) if number in self._keep and found is not tile else found
+
     def kept(self, number: int, rows: slice, columns: slice) -> Float[Tensor, "r c"] | None:
         """Return a tile that an earlier sweep has written, or None for one that is to be computed."""
         return self._kept.get((number, rows.start, columns.start))
 
     def _memory(self, number: int, count: int) -> Tensor:
         if number not in self._held:
-            self._held[number] = self._like.new_empty(count * self._size)
+            self._held[number] = self._negatives.anchors.new_empty(count * self._size)
         return self._held[number]
 
 
@@ -89,8 +102,11 @@ def height(negatives: Negatives, side: int) -> int:
 
 
 def _blocks(size: int, side: int) -> list[slice]:
+    """Return parts of nearly equal size, of whole steps but for the last, unless `side` is none."""
     parts = -(-size // side)
     edges = [size * part // parts for part in range(parts + 1)]
+    if side % STEP == 0:
+        edges[1:-1] = [-(-edge // STEP) * STEP for edge in edges[1:-1]]
     return [slice(first, last) for first, last in itertools.pairwise(edges)]
 
 
@@ -98,7 +114,7 @@ def similarity_tile(negatives: Negatives, rows: slice, columns: slice) -> Float[
     """Return s_ij on a tile, read-only; `negatives` are detached."""
     if negatives.is_small:
         return negatives.kept_similarity[rows, columns]
-    return negatives.anchors[rows] @ negatives.others[columns].T
+    return product(negatives.anchors[rows], negatives.others[columns].T)
 
 
 def oriented_tiles(negatives: Negatives, side: int) -> Iterator[tuple[slice, slice, Tensor]]:
@@ -137,13 +153,15 @@ def embedding_gradients(
     anchors, others, symmetric = negatives.anchors, negatives.others, negatives.symmetric
     to_anchors = torch.zeros_like(anchors)
     to_others = to_anchors if symmetric else torch.zeros_like(others)
+    of_columns = TransposedSum(anchors, to_others)
     for rows, columns in workspace.tiles:
         tile = slope(rows, columns, workspace)
         if tile is None:
             continue
-        to_anchors[rows].addmm_(tile, others[columns])
+        add_product(to_anchors[rows], tile, others[columns])
         if not (symmetric and rows == columns):
-            to_others[columns].addmm_(tile.T, anchors[rows])
+            of_columns.add(tile, rows, columns)
+    of_columns.finish()
     return to_anchors, None if symmetric else to_others
 
 
