@@ -27,8 +27,8 @@ from tammes.evaluation import (
     wl_features,
 )
 
-SETS = ("MUTAG", "PTC_MR", "ENZYMES", "PROTEINS", "IMDB-BINARY", "IMDB-MULTI")
-WITH_RELATIVES = SETS[:4]
+SETS = ("MUTAG", "PTC_MR", "ENZYMES", "PROTEINS", "DD", "REDDIT-BINARY", "IMDB-BINARY", "IMDB-MULTI")
+WITH_RELATIVES = SETS[:6]
 """Sets whose files may have relatives side by side; those of IMDB have few different graphs at all."""
 
 

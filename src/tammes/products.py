@@ -192,6 +192,8 @@ def _suit(left: Tensor, right: Tensor) -> bool:
         n * d * m >= (_FEWEST if left.is_contiguous() else _FEWEST_TURNED)
         and left.dtype == right.dtype == torch.float32
         and left.device.type == right.device.type == "cpu"
+        # For columns of a larger matrix oneDNN has no program, and takes a thousand times as long.
+        and (right.is_contiguous() or right.T.is_contiguous())
         and all(size % (_STEP if size < _LARGE else _LARGE_STEP) == 0 for size in (n, d, m))
     )
 
