@@ -228,6 +228,7 @@ STUDIES = (
     ("graphs.md", "| on IMDB-BINARY | published", "graphs-hard-imdb-binary"),
     ("graphs.md", "| on PROTEINS | published", "graphs-hard-proteins"),
     ("graphs.md", "| on IMDB-MULTI | published", "graphs-hard-imdb-multi"),
+    ("graphs.md", "| on DD | published", "graphs-hard-dd"),
     ("graphs.md", "| on REDDIT-BINARY | published", "graphs-hard-reddit-binary"),
     ("graphs.md", "| transport on ENZYMES", "graphs-transport-enzymes"),
     ("graphs.md", "| transport on IMDB-BINARY", "graphs-transport-imdb-binary"),
