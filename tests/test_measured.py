@@ -23,7 +23,7 @@ from tammes.papers.study import Results
 
 ROOT = Path(__file__).parent.parent
 RESULTS = ROOT / "benchmarks/results"
-CPU = "2026-11-28-cpu-avx512.md"
+CPU = "2026-11-30-cpu-avx512.md"
 SIGNNET = "2026-11-28-signnet-avx512.md"
 TRAINING = "2026-11-28-training-avx512.md"
 TRAINING_BFLOAT16 = "2026-11-30-training-bfloat16-avx512.md"
