@@ -137,7 +137,7 @@ def test_an_interrupt_lost_in_a_destructor_is_raised_again(capsys: pytest.Captur
 def test_an_interrupt_of_code_made_from_text_ends_with_the_same_code(tmp_path: Path) -> None:
     (tmp_path / "interrupted.py").write_text(
         "import sys; from tammes.cli import main\n"
-        "main._dispatch = lambda words, signals: exec('raise KeyboardInterrupt')\n"
+        "main._dispatch = lambda words, signals, own_process: exec('raise KeyboardInterrupt')\n"
         "sys.exit(main.main([]))\n"
     )
     command = [sys.executable, "-m", "interrupted"]  # only with -m does Python look at its note
@@ -151,7 +151,7 @@ def test_a_stopped_command_ends_without_the_end_of_python(tmp_path: Path) -> Non
         "import atexit, os, sys; from tammes.cli import main\n"
         "class Fatal:\n"
         "    def __del__(self, abort=os.abort): abort()\n"
-        "def stopped(words, signals): raise KeyboardInterrupt\n"
+        "def stopped(words, signals, own_process): raise KeyboardInterrupt\n"
         "fatal, main._dispatch = Fatal(), stopped\n"
         "atexit.register(print, 'tidied')\n"
         "sys.exit(main.main())\n"
