@@ -34,9 +34,7 @@ def product(
     """
     if not is_quicker(left, right):
         return left @ right if scale == 1.0 else _scaled(left, right, scale, _unread(left.dtype, left.device))
-    if not left.is_contiguous() and right.numel() < left.numel():
-        return _by_onednn(right.T, left.T, scale).T  # the smaller factor is copied
-    return _by_onednn(left, right, scale)
+    return _quicker(left, right, scale)
 
 
 def product_in(
@@ -49,7 +47,7 @@ def product_in(
         tensor([[22.]])
     """
     if is_quicker(left, right):
-        return product(left, right, scale=scale)
+        return _quicker(left, right, scale)
     return _scaled(left, right, scale, out, out=out)
 
 
@@ -63,7 +61,7 @@ def add_product(into: Float[Tensor, "n m"], left: Float[Tensor, "n d"], right: F
         tensor([[12.]])
     """
     if is_quicker(left, right):
-        into.add_(product(left, right))
+        into.add_(_quicker(left, right, 1.0))
     else:
         into.addmm_(left, right)
 
@@ -194,8 +192,16 @@ def _suit(left: Tensor, right: Tensor) -> bool:
         and left.device.type == right.device.type == "cpu"
         # For columns of a larger matrix oneDNN has no program, and takes a thousand times as long.
         and (right.is_contiguous() or right.T.is_contiguous())
-        and all(size % (_STEP if size < _LARGE else _LARGE_STEP) == 0 for size in (n, d, m))
+        and n % (_STEP if n < _LARGE else _LARGE_STEP) == 0
+        and d % (_STEP if d < _LARGE else _LARGE_STEP) == 0
+        and m % (_STEP if m < _LARGE else _LARGE_STEP) == 0
     )
+
+
+def _quicker(left: Tensor, right: Tensor, scale: float) -> Tensor:
+    if not left.is_contiguous() and right.numel() < left.numel():
+        return _by_onednn(right.T, left.T, scale).T  # the smaller factor is copied
+    return _by_onednn(left, right, scale)
 
 
 def _by_onednn(left: Tensor, right: Tensor, scale: float, bias: Tensor | None = None) -> Tensor:
