@@ -9,6 +9,8 @@ and is written in place of another, so that no time goes into fresh memory. Medi
 
 from __future__ import annotations
 
+import statistics
+import time
 from collections.abc import Callable
 from functools import partial
 
@@ -31,6 +33,22 @@ FUNCTIONS: dict[str, Callable[..., Tensor]] = {
 }
 
 
+def by_onednn(left: Tensor, right: Tensor) -> Tensor:
+    """Return left @ right.T by oneDNN."""
+    found: Tensor = torch.ops.mkldnn._linear_pointwise(left, right, None, "none", [], "")
+    return found
+
+
+def first_times(rows: Tensor) -> list[float]:
+    """Return the seconds of products of which each has a new shape, a little lower than the tile."""
+    found = []
+    for missing in range(1, 42):
+        start = time.perf_counter()
+        by_onednn(rows[missing:], rows)
+        found.append(time.perf_counter() - start)
+    return found
+
+
 def main() -> None:
     """Print the table."""
     generator = torch.Generator().manual_seed(0)
@@ -41,13 +59,20 @@ def main() -> None:
     product = f"product of {SIDE} x {DIM} and {DIM} x {SIDE}"
     products = {
         f"{product}, MKL": partial(torch.mm, rows, rows.T, out=out),
-        f"{product}, oneDNN": partial(torch.ops.mkldnn._linear_pointwise, rows, rows, None, "none", [], ""),
+        f"{product}, oneDNN": partial(by_onednn, rows, rows),
     }
     times = side_by_side({**products, **works}, SECONDS)
     print(description())
     print("| function of a tile | us | times exp2 |\n|---|---|---|")
-    for name, time in times.items():
-        print(f"| {name} | {1e6 * time.median:.1f} | {time.over(times['exp2']):.2f} |")
+    for name, taken in times.items():
+        print(f"| {name} | {1e6 * taken.median:.1f} | {taken.over(times['exp2']):.2f} |")
+    once, wide = first_times(rows), torch.randn(SIDE, 2 * DIM, generator=generator)[:, :DIM]
+    print()
+    print("| product by oneDNN | us |\n|---|---|")
+    print(f"| the first of a shape, median of {len(once)} | {1e6 * statistics.median(once):.1f} |")
+    print(f"| the same shape again | {1e6 * times[f'{product}, oneDNN'].median:.1f} |")
+    strided = side_by_side({"": partial(by_onednn, rows, wide)}, 1.0)[""]
+    print(f"| the second factor columns of a wider matrix | {1e6 * strided.median:.1f} |")
 
 
 if __name__ == "__main__":

@@ -125,6 +125,7 @@ RECORDS = (
     ("benchmarks.md", "| seed | loop | accuracy of 20", TRAINING),
     ("benchmarks.md", "| threads wait | alone", "2026-11-29-shared_machine-avx512.md"),
     ("benchmarks.md", "| function of a tile", "2026-11-30-pointwise-avx512.md"),
+    ("benchmarks.md", "| product by oneDNN", "2026-11-30-pointwise-avx512.md"),
     ("benchmarks.md", "| step | torch, ms | quick, ms", "2026-11-30-quick-products-avx512.md"),
     (
         "benchmarks.md",

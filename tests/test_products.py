@@ -26,7 +26,7 @@ def onednn(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> b
     """Take one library for products of any size, whatever the processor."""
     taken: bool = request.param
     monkeypatch.setattr(products, "is_slow_in_mkl", lambda: taken)
-    for limit in ("_FEWEST", "_FEWEST_TURNED", "_STEP", "_LARGE_STEP"):
+    for limit in ("_FEWEST", "_FEWEST_TURNED", "STEP", "_LARGE_STEP"):
         monkeypatch.setattr(products, limit, 1)
     return taken
 
@@ -127,7 +127,7 @@ import torch
 from tammes import products
 
 products.is_slow_in_mkl = lambda: True
-products._FEWEST = products._FEWEST_TURNED = products._STEP = 1
+products._FEWEST = products._FEWEST_TURNED = products.STEP = 1
 network = torch.nn.Sequential(torch.nn.Linear(6, 5), torch.nn.Tanh(), torch.nn.Linear(5, 3, bias=False))
 rows = torch.randn(8, 6, requires_grad=True)
 

@@ -8,7 +8,6 @@ from torch import Tensor
 
 from tammes.checks import check_number, check_shape
 from tammes.diagnostics.blocks import SIDE, directions
-from tammes.products import product
 
 
 @torch.no_grad()
@@ -52,7 +51,7 @@ def nearest_to_modified(
     known = directions(bank.double())
     found = []
     for top in range(0, len(moved), SIDE):
-        similarity = product(moved[top : top + SIDE], known.T)
+        similarity = moved[top : top + SIDE] @ known.T
         if without is not None:
             similarity.scatter_(1, without[top : top + SIDE], -torch.inf)
         best = similarity.max(dim=1)

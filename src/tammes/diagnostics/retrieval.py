@@ -8,7 +8,6 @@ from torch import Tensor
 
 from tammes.checks import check_integer, check_shape
 from tammes.diagnostics.blocks import SIDE, directions
-from tammes.products import product
 
 
 @torch.no_grad()
@@ -40,7 +39,7 @@ def retrieved(
     known, asked = directions(gallery.double()), directions(queries.double())
     found = []
     for top in range(0, len(asked), SIDE):
-        similarity = product(asked[top : top + SIDE], known.T)
+        similarity = asked[top : top + SIDE] @ known.T
         rows = torch.arange(len(similarity))
         similarity[rows, rows + top] = -torch.inf
         found.append(similarity.topk(neighbors, dim=1).indices)

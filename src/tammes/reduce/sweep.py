@@ -22,10 +22,9 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from tammes.positive_pairs import PositivePairs
-from tammes.products import TransposedSum, add_product, is_quicker
+from tammes.products import STEP, TransposedSum, add_product, is_quicker
 from tammes.reduce.autograd import Gradients, KnownGradient, through_length
 from tammes.reduce.negatives import Negatives
-from tammes.reduce.tiled.tiles import STEP
 
 _ENTRIES, _FEWEST_ROWS = 512 * 512, 256
 """Entries of a strip, which stay in a processor's cache; rows below which a product is slower by half."""

@@ -23,13 +23,13 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from tammes.group import Group
-from tammes.products import is_quicker
+from tammes.products import STEP, is_quicker
 from tammes.reduce.autograd import Gradients, KnownGradient, through_length
 from tammes.reduce.exponent import Exponent
 from tammes.reduce.negatives import Negatives
 from tammes.reduce.softmax import SoftmaxLoss
 from tammes.reduce.tiled.fixed_shift import column_factor, computed, range_is_safe, slopes, totals
-from tammes.reduce.tiled.tiles import STEP, Workspace, embedding_gradients
+from tammes.reduce.tiled.tiles import Workspace, embedding_gradients
 
 _SIDE, _SMALLEST, _TILES, _TILES_OF_ONEDNN = 512, 64, 8, 2
 """Largest and smallest side of a tile, and the tiles that each process gets of a batch large enough: fewer

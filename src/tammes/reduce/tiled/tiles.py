@@ -10,15 +10,13 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from tammes.products import TransposedSum, add_product, product, product_in
+from tammes.products import STEP, TransposedSum, add_product, product, product_in
 from tammes.reduce.exponent import Exponent, Pointwise
 from tammes.reduce.negatives import Negatives
 from tammes.reduce.terms import Term
 
 ALL = slice(None)
 """The share of tiles of one process alone."""
-STEP = 16
-"""Rows and columns of tiles are multiples of it: few shapes, of sizes that suit any library."""
 Tile = tuple[slice, slice]
 """The rows and the columns of a part of S."""
 
@@ -102,7 +100,7 @@ def height(negatives: Negatives, side: int) -> int:
 
 
 def _blocks(size: int, side: int) -> list[slice]:
-    """Return parts of nearly equal size, of whole steps but for the last, unless `side` is none."""
+    """Return parts of nearly equal size, multiples of `STEP` but for the last if `side` is one."""
     parts = -(-size // side)
     edges = [size * part // parts for part in range(parts + 1)]
     if side % STEP == 0:
