@@ -8,13 +8,13 @@ from typing import Literal
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
-from torch.nn.functional import dropout, scaled_dot_product_attention
+from torch.nn.functional import dropout
 from typing_extensions import override
 
 from tammes.checks import check_integer, check_number
 from tammes.data.subwords import BytePairs, Tokenization
 from tammes.data.tokens import Tokens
-from tammes.encoders.attention import EXPANSION
+from tammes.encoders.attention import EXPANSION, attend
 from tammes.encoders.sentence_encoder import SentenceNetwork, SentenceNetworkConfig
 
 BUCKET = 32
@@ -113,7 +113,7 @@ class _Block(nn.Module):
         queries, keys, values = self.inputs(x).unflatten(2, (3, self.heads, -1)).permute(2, 0, 3, 1, 4)
         if angles is not None:
             queries, keys = _turned(queries, angles), _turned(keys, angles)
-        mixed = scaled_dot_product_attention(queries, keys, values, attn_mask=mask)
+        mixed = attend(queries, keys, values, mask)
         return self.output(mixed.transpose(1, 2).flatten(2))
 
 
