@@ -2,6 +2,7 @@
 
     python benchmarks/masked.py
     python benchmarks/masked.py --compile     # and CAN compiled by torch
+    python benchmarks/masked.py --bfloat16    # in bfloat16, and with torch's kernel of attention
     python benchmarks/masked.py --smoke
 
 A step draws masks and noise, computes the terms of two views of each image (MAE: of one) and the gradient,
@@ -24,7 +25,7 @@ from torch import Tensor, nn
 
 import lightly_mae
 from machine import description
-from tammes.encoders import VisionTransformerConfig
+from tammes.encoders import VisionTransformerConfig, attention
 from tammes.masked import CAN, DecoderConfig, Mask, Weights, draw_mask
 from tammes.masked.masking import at
 from tammes.training.flops import FlopCount
@@ -136,6 +137,29 @@ def methods(size: Size, *, compiled: bool) -> dict[str, tuple[nn.Module, Callabl
     return found
 
 
+def with_attention_of_torch(loss: Callable[[], Tensor]) -> Callable[[], Tensor]:
+    """Return the function that computes a loss with torch's own kernel of attention."""
+
+    def run() -> Tensor:
+        ours, attention.HAS_BFLOAT16 = attention.HAS_BFLOAT16, False
+        try:
+            return loss()
+        finally:
+            attention.HAS_BFLOAT16 = ours
+
+    return run
+
+
+def in_bfloat16(loss: Callable[[], Tensor]) -> Callable[[], Tensor]:
+    """Return the function that computes a loss with products in bfloat16."""
+
+    def run() -> Tensor:
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            return loss()
+
+    return run
+
+
 def step(module: nn.Module, loss: Callable[[], Tensor]) -> Callable[[], object]:
     """Return a training step."""
     optimizer = torch.optim.AdamW(module.parameters(), lr=1e-4, fused=True)
@@ -177,16 +201,23 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--budget", type=float, default=90.0, help="seconds for the table")
     parser.add_argument("--compile", action="store_true", help="with CAN compiled by torch")
+    parser.add_argument("--bfloat16", action="store_true", help="with products in bfloat16")
     parser.add_argument("--smoke", action="store_true", help="a tiny size; no result, and no verdict")
     choice = parser.parse_args()
     size = Size(depth=1, width=24, side=8, batch=4) if choice.smoke else Size()
     every = methods(size, compiled=choice.compile)
+    if choice.bfloat16:
+        for name in list(every)[:3]:
+            module, loss = every[name]
+            every[f"{name}, torch's attention"] = module, with_attention_of_torch(loss)
+        every = {name: (module, in_bfloat16(loss)) for name, (module, loss) in every.items()}
     times = side_by_side(
         {name: step(*each) for name, each in every.items()}, 0.1 if choice.smoke else choice.budget
     )
     print(
         f"{description()}\nViT of {size.depth} blocks of width {size.width}, patches of {size.patch}, "
-        f"{size.batch} images of {size.side}x{size.side}; {lightly_mae.versions()}\n"
+        f"{size.batch} images of {size.side}x{size.side}, "
+        f"{'bfloat16' if choice.bfloat16 else 'float32'}; {lightly_mae.versions()}\n"
     )
     print("| method | step, ms | SimCLR over it | GFLOPs | SimCLR over it | kept for the gradient, MB |")
     print("|---|---|---|---|---|---|")

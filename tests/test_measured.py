@@ -126,6 +126,7 @@ RECORDS = (
     ("benchmarks.md", "| threads wait | alone", "2026-11-29-shared_machine-avx512.md"),
     ("benchmarks.md", "| function of a tile", "2026-11-30-pointwise-avx512.md"),
     ("benchmarks.md", "| product by oneDNN", "2026-11-30-pointwise-avx512.md"),
+    ("benchmarks.md", "| examples x heads x tokens", "2026-11-30-attention-avx512.md"),
     ("benchmarks.md", "| step | torch, ms | quick, ms", "2026-11-30-quick-products-avx512.md"),
     (
         "benchmarks.md",
@@ -154,7 +155,7 @@ RECORDS = (
     ("graphs.md", "| set | graphs | different", "2026-11-30-graph-folds-avx512.md"),
     ("graphs.md", "| set | kernel, random", "2026-11-30-graph-folds-avx512.md"),
     ("latent.md", "|  | milliseconds | times ours", "2026-11-27-latent-avx2.md"),
-    ("masked.md", "| method | step, ms", "2026-11-30-masked-lightly-avx512.md"),
+    ("masked.md", "| method | step, ms", "2026-11-30-masked-*-avx512.md"),
     ("papers.md", "| entry | seconds", "2026-11-30-entries-avx512.md"),
     ("papers.md", "| study | means", "2026-11-30-other-kernels-avx512.md"),
     ("positives.md", "| one thread of a CPU", "2026-11-30-active-avx512.md"),

@@ -28,6 +28,7 @@ def run(script: str, *words: str) -> subprocess.CompletedProcess[str]:
 @pytest.mark.parametrize(
     ("script", "row"),
     [
+        ("attention.py", "| 2 x 2 x 4 x 8 |"),
         ("comparisons.py --only glyphs", "| hcl above simclr |"),
         ("encoders.py", "| ResNet9, width 16 |"),
         ("equivariance.py", "| CARE, 4 groups |"),
@@ -36,6 +37,7 @@ def run(script: str, *words: str) -> subprocess.CompletedProcess[str]:
         ("heads.py", "| batch normalization | 1 |"),
         ("images.py", "| colors by kornia |"),
         ("masked.py", "| CAN, half hidden |"),
+        ("masked.py --bfloat16", "| CAN, half hidden, torch's attention |"),
         ("shared_machine.py", "| one thread |"),
         ("training.py --alone", "| 1 | bf16-mixed | tammes |"),
     ],
