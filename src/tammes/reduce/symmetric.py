@@ -31,9 +31,13 @@ from tammes.reduce.softmax import SoftmaxLoss
 from tammes.reduce.tiled.fixed_shift import column_factor, computed, range_is_safe, slopes, totals
 from tammes.reduce.tiled.tiles import Workspace, embedding_gradients
 
-_SIDE, _SMALLEST, _TILES, _TILES_OF_ONEDNN = 512, 64, 8, 2
-"""Largest and smallest side of a tile, and the tiles that each process gets of a batch large enough: fewer
-where oneDNN multiplies, which takes longer to prepare a product and less time for it."""
+_SMALLEST = 64
+"""Smallest side of a tile."""
+_SIDE, _TILES = 512, 8
+"""Largest side of a tile, and the tiles that each process gets of a batch large enough."""
+_SIDE_OF_ONEDNN, _TILES_OF_ONEDNN = 768, 2
+"""The same where oneDNN multiplies, which takes longer to prepare a product and less time for it: fewer and
+larger ones."""
 _KEPT = 1 << 23
 """Entries of tiles up to which they are kept between the sweeps: 32 MiB in float32, whatever the batch."""
 
@@ -100,9 +104,10 @@ class SymmetricSoftmaxLoss:
     @property
     def _side(self) -> int:
         rows = self.negatives.anchors
-        tiles = _TILES_OF_ONEDNN if is_quicker(rows, rows.T) else _TILES
+        by_onednn = is_quicker(rows, rows.T)
+        side, tiles = (_SIDE_OF_ONEDNN, _TILES_OF_ONEDNN) if by_onednn else (_SIDE, _TILES)
         blocks = (2 * tiles * self.group.size) ** 0.5  # on one side of S
-        return min(_SIDE, max(_SMALLEST, STEP * math.ceil(self.negatives.shape[0] / blocks / STEP)))
+        return min(side, max(_SMALLEST, STEP * math.ceil(self.negatives.shape[0] / blocks / STEP)))
 
     def _mean(self, wanted: bool) -> tuple[Float[Tensor, ""], Float[Tensor, "n d"] | None]:
         """Return the mean loss and, if wanted, this process' part of its gradient."""

@@ -47,6 +47,7 @@ class Workspace:
         self._negatives = negatives
         self._held: dict[int, Tensor] = {}
         self._kept: dict[tuple[int, int, int], Tensor] = {}
+        self._anchors: tuple[tuple[slice, float], Tensor] | None = None
         self._keep = keep if len(keep) * self._size * len(self.tiles) <= most else ()
 
     def tile(self, number: int, rows: slice, columns: slice) -> Float[Tensor, "r c"]:
@@ -63,15 +64,20 @@ class Workspace:
         self, number: int, rows: slice, columns: slice, *, scale: float = 1.0
     ) -> Float[Tensor, "r c"]:
         """Return scale * s_ij as the tile `number`."""
-        anchors, others = self._negatives.anchors[rows], self._negatives.others[columns].T
         tile = self.tile(number, rows, columns)
-        found = product_in(tile, anchors, others, scale=scale)
+        found = product_in(tile, self._scaled(rows, scale), self._negatives.others[columns].T)
         # To keep many tiles in memory of their own would take fresh pages for each.
         return tile.copy_(found) if number in self._keep and found is not tile else found
 
     def kept(self, number: int, rows: slice, columns: slice) -> Float[Tensor, "r c"] | None:
         """Return a tile that an earlier sweep has written, or None for one that is to be computed."""
         return self._kept.get((number, rows.start, columns.start))
+
+    def _scaled(self, rows: slice, scale: float) -> Float[Tensor, "r d"]:
+        """Return scale * z_i of some anchors, made once for all tiles of these rows."""
+        if self._anchors is None or self._anchors[0] != (rows, scale):
+            self._anchors = (rows, scale), self._negatives.anchors[rows] * scale
+        return self._anchors[1]
 
     def _memory(self, number: int, count: int) -> Tensor:
         if number not in self._held:
