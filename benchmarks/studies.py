@@ -101,7 +101,7 @@ KEPT = (
         entry="spectral-filters",
         budget=0.01,
         seed=4,
-        seeds=10,
+        seeds=20,
         data="filters",
         name="spectral-filters-all-rows",
     ),
