@@ -141,7 +141,7 @@ def scale_of(request: Request) -> MaskedScale:
             raise ValueError(
                 "the whole budget trains ViT-B for 100 to 4,800 epochs, many times, and PyTorch finds no GPU "
                 f"here: choose budget {MEASURED_HERE:g}, whose trainings for all entries of the chapter took "
-                f"{MINUTES_HERE} minutes of one core, or {MIDDLE:g}, about 20 hours with bfloat16"
+                f"{MINUTES_HERE} minutes of one core, or {MIDDLE:g}, about 12 hours with bfloat16"
             )
         return MaskedScale(
             encoder=BASE,
