@@ -94,3 +94,19 @@ def test_compiled_it_stays_one_graph() -> None:
     given = rows(2, 3, 4, 8, dtype=torch.bfloat16)
     compiled = torch.compile(attend, fullgraph=True, backend="aot_eager")
     torch.testing.assert_close(compiled(*given), attend(*given))
+
+
+@pytest.mark.usefixtures("_written_out")
+@pytest.mark.parametrize("mask", [None, MASK], ids=["all", "masked"])
+def test_gradients_of_examples_are_those_of_the_batch(mask: Tensor | None) -> None:
+    """By torch.func, which has a rule for each operation of the gradient."""
+    given = rows(2, 3, 4, 8, dtype=torch.bfloat16)
+    masks = torch.ones(2, 1, 1, 4, dtype=torch.bool) if mask is None else mask
+
+    def loss(three: Tensor, mask: Tensor) -> Tensor:
+        return attend(*three[:, None], mask[None]).float().square().sum()
+
+    of_examples = torch.func.vmap(torch.func.grad(loss), in_dims=(1, 0), out_dims=1)(given, masks)
+    given = given.clone().requires_grad_()
+    attend(*given, masks).float().square().sum().backward()
+    torch.testing.assert_close(of_examples, given.grad)

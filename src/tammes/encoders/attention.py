@@ -59,6 +59,8 @@ class _WithWeights(torch.autograd.Function):
     dQ = dS K / sqrt(part) ,      dK = dS^T Q / sqrt(part)
     """
 
+    generate_vmap_rule = True
+
     @staticmethod
     def forward(queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None) -> tuple[Tensor, Tensor]:
         # The logits need float32, as in torch's kernel: bfloat16 is off by up to 0.25 at 100.
@@ -66,7 +68,7 @@ class _WithWeights(torch.autograd.Function):
         logits = scaled @ keys.float().mT
         if mask is not None:
             logits.masked_fill_(~mask, -torch.inf)
-        weights = torch.softmax(logits, dim=-1, out=logits).to(values.dtype)
+        weights = torch.softmax(logits, dim=-1).to(values.dtype)
         return weights @ values, weights
 
     @staticmethod
