@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from tammes.estimate import Estimate
 from tammes.papers.robinson_spectral import automorphism_counts as counts
 from tammes.papers.robinson_spectral.automorphism_findings import COUNTS, by_group, share
+from tammes.papers.robinson_spectral.filters import FilterRun, FilterScore, errors_by_method
 from tammes.papers.study import Results
 
 ROOT = Path(__file__).parent.parent
@@ -262,6 +263,7 @@ STUDIES = (
     ("papers.md", "| | MR | CR", "sentences-quick-thoughts"),
     ("papers.md", "| documents, %", "sentences-negatives"),
     ("spectral_experiments.md", "| | low | high", "spectral-filters"),
+    ("spectral_experiments.md", "| row | low | high", "spectral-filters-all-rows"),
     ("spectral_experiments.md", "| | test MAE", "spectral-zinc"),
     ("spectral_experiments.md", "| base network", "spectral-zinc-all"),
     ("spectral_experiments.md", "| | triangle", "spectral-substructures"),
@@ -307,6 +309,8 @@ INTERVAL = re.compile(rf"{NUMBER} \[{NUMBER}, {NUMBER}\]")
 
 AVERAGED = ("negatives-vision",)
 """Studies whose pages show differences along one setting, averaged over the values of another."""
+OF_OTHERS = ("spectral-filters-all-rows",)
+"""Studies whose pages show, of the settings of a method, for each seed the one that is best on the others."""
 SEARCHED = {"sets-search": ("width", "layers", "batch_size")}
 """Settings that a search chooses for each seed anew, by the study."""
 
@@ -332,6 +336,10 @@ def intervals_of(folder: Path) -> Iterator[tuple[float, float, float]]:
             for found in INTERVAL.findall(text):
                 mean, low, high = map(number, found)
                 yield mean, low, high
+    if folder.name in OF_OTHERS:
+        results = Results(folder / "table.csv", FilterRun, FilterScore).known
+        for errors in errors_by_method(results).values():
+            yield from map(ends_of, errors.values())
     with (folder / "table.csv").open() as file:
         rows = list(csv.DictReader(file))
     columns = list(rows[0])
