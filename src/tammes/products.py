@@ -113,8 +113,8 @@ def quick_products(wanted: bool = True) -> bool:
 
     On an AMD processor with AVX-512 a perceptron then takes about half the time, forward and backward, and a
     Vision Transformer three quarters. Call this once, before a training, as `tammes` commands do; the losses
-    of this package need no call. Products of other types, of small matrices and of sizes
-    that are no multiples of 16 (64 from 1,024 on) stay as they are. The last digits differ from MKL's.
+    of this package need no call. Products of other types, of small matrices and of sizes that are no
+    multiples of 16 (64 from 1,024 on) stay as they are. The last digits differ from MKL's.
 
     Args:
         wanted: False for torch's own products again.

@@ -12,7 +12,7 @@ from torch.autograd.graph import saved_tensors_hooks
 from torch.nn.functional import scaled_dot_product_attention
 
 from tammes.encoders import attention
-from tammes.encoders.attention import SHORT, attend
+from tammes.encoders.attention import SHORT, Block, attend
 
 MASK = torch.tensor([[True, True, True, False], [True, False, False, False]])[:, None, None]
 Attend = Callable[[Tensor, Tensor, Tensor], Tensor]
@@ -88,6 +88,32 @@ def test_only_the_weights_of_few_tokens_are_kept(tokens: int, squares: int) -> N
     assert all(each.dtype == torch.bfloat16 for each in of_tokens)
 
 
+def kept_by_a_block(tokens: int) -> int:
+    """Bytes that a block keeps for its gradient beside its weights, each storage once."""
+    block = Block(128, heads=2)
+    own = {weight.untyped_storage().data_ptr() for weight in block.parameters()}
+    kept: dict[int, int] = {}
+
+    def keep(tensor: Tensor) -> Tensor:
+        storage = tensor.untyped_storage()
+        if storage.data_ptr() not in own:
+            kept[storage.data_ptr()] = storage.nbytes()
+        return tensor
+
+    rows = torch.rand(2, tokens, 128, requires_grad=True)
+    with torch.autocast("cpu"), saved_tensors_hooks(keep, lambda tensor: tensor):
+        result = block(rows)
+    assert result.requires_grad  # alive, and with it what it keeps
+    return sum(kept.values())
+
+
+@pytest.mark.usefixtures("_written_out")
+def test_weights_add_a_fifth_to_what_a_block_keeps(monkeypatch: pytest.MonkeyPatch) -> None:
+    with_weights = kept_by_a_block(SHORT)
+    monkeypatch.setattr(attention, "HAS_BFLOAT16", False)
+    assert with_weights == pytest.approx(1.2 * kept_by_a_block(SHORT), rel=0.02)
+
+
 @pytest.mark.usefixtures("_written_out")
 @pytest.mark.filterwarnings("ignore:.*torch.autograd.function.Function.* should not be instantiated")
 def test_compiled_it_stays_one_graph() -> None:
@@ -101,12 +127,12 @@ def test_compiled_it_stays_one_graph() -> None:
 def test_gradients_of_examples_are_those_of_the_batch(mask: Tensor | None) -> None:
     """By torch.func, which has a rule for each operation of the gradient."""
     given = rows(2, 3, 4, 8, dtype=torch.bfloat16)
-    masks = torch.ones(2, 1, 1, 4, dtype=torch.bool) if mask is None else mask
 
-    def loss(three: Tensor, mask: Tensor) -> Tensor:
-        return attend(*three[:, None], mask[None]).float().square().sum()
+    def loss(three: Tensor, mask: Tensor | None) -> Tensor:
+        return attend(*three[:, None], None if mask is None else mask[None]).float().square().sum()
 
-    of_examples = torch.func.vmap(torch.func.grad(loss), in_dims=(1, 0), out_dims=1)(given, masks)
+    along = 1, None if mask is None else 0
+    of_examples = torch.func.vmap(torch.func.grad(loss), in_dims=along, out_dims=1)(given, mask)
     given = given.clone().requires_grad_()
-    attend(*given, masks).float().square().sum().backward()
+    attend(*given, mask).float().square().sum().backward()
     torch.testing.assert_close(of_examples, given.grad)
