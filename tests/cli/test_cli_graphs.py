@@ -169,7 +169,12 @@ def test_bad_graphs_are_one_line_and_nothing_is_trained(
     one_class = other_labels(graphs, tmp_path / "one", ["0"] * 12)
     cut = write_tu_set(tmp_path / "cut", "TINY", graphs)
     (cut / "TINY_A.txt").write_text("1, 2\n2, 1\n")
+    alone = write_tu_set(tmp_path / "alone", "TINY", graphs)
+    for file in alone.iterdir():
+        if file.name != "TINY_A.txt":
+            file.unlink()
     for folder, message in (
+        (alone, "expected TINY_graph_indicator.txt beside TINY_A.txt in"),
         (missing, "expected a label for each of the 12 graphs"),
         (one_class, f"{one_class}: expected at least two classes"),
         (cut, "expected edges in every graph, got none in TINY 2"),

@@ -89,6 +89,9 @@ def test_a_set_without_the_graphs_of_its_nodes_is_no_folder_of_texts(tiny_set: P
             tu_files(place)
     (tiny_set / "TINY_graph_labels.txt").unlink()
     (tiny_set / "TINY_node_labels.txt").unlink()
+    with pytest.raises(ValueError, match=r"expected TINY_graph_indicator\.txt beside TINY_A\.txt in "):
+        tu_files(tiny_set)
+    (tiny_set / "TINY_A.txt").write_text("1, 2, and other chapters\n")
     assert tu_files(tiny_set) == ()  # a text whose name ends like that
 
 

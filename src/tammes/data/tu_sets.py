@@ -34,6 +34,7 @@ Kept runs know these columns (DD has 89 for 82 labels). Of a larger range, only 
 MOST_ENTRIES = 2**31
 """Most entries of the columns of node labels, 8 GiB."""
 _EMPTY_LINE = re.compile(r"^[^\S\n]*\n", re.MULTILINE)
+_EDGE = re.compile(rb"\s*\d+\s*,\s*\d+\s*\n")
 _DAMAGED = (OSError, EOFError, zipfile.BadZipFile, zlib.error, lzma.LZMAError, NotImplementedError)
 
 
@@ -193,7 +194,7 @@ def _of_members(root: Path, members: list[str]) -> tuple[TUFiles, ...]:
         }
         if INDICATOR in beside:
             sets.append(TUFiles(name=name, root=root, members=beside))
-        elif beside.keys() & OTHERS:  # a set that was cut short; else it is a text of that name
+        elif beside.keys() & OTHERS or _lists_edges(root / member):  # a set that was cut short
             raise ValueError(f"expected {name}_{INDICATOR}.txt beside {member} in {root}, found none")
     ends, known = f"_{INDICATOR}.txt", {files.members[INDICATOR] for files in sets}
     for member in members:
@@ -201,6 +202,14 @@ def _of_members(root: Path, members: list[str]) -> tuple[TUFiles, ...]:
             edges = f"{PurePosixPath(member).name.removesuffix(ends)}_{EDGES}.txt"
             raise ValueError(f"expected the edges {edges} beside {member} in {root}, found none")
     return tuple(sets)
+
+
+def _lists_edges(file: Path) -> bool:
+    """Return whether a file on the disk begins with two integers, as no text does."""
+    if not file.is_file():
+        return False
+    with file.open("rb") as stream:
+        return _EDGE.match(stream.readline(100)) is not None
 
 
 def tu_set(path: Path | str, *, name: str | None = None, attributes: bool = False) -> GraphSet:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 from collections.abc import Sequence
@@ -62,6 +63,13 @@ def test_lines_are_latin_1_and_end_at_line_feeds_alone(tmp_path: Path) -> None:
     task = read_classes("CR", [tmp_path / "custrev.neg", tmp_path / "custrev.pos"])
     assert task.sentences == ("bad", "caf\xe9 \x85 here .", "fine")
     assert task.labels.tolist() == [0, 1, 1]
+
+
+def test_an_archive_in_place_of_sentences_is_refused(tmp_path: Path) -> None:
+    for name in ("custrev.neg", "custrev.pos"):
+        (tmp_path / name).write_bytes(gzip.compress(b"good\nbad\n" * 20, mtime=0))
+    with pytest.raises(ValueError, match=r"expected sentences in .*custrev\.neg, got bytes that are no text"):
+        read_classes("CR", [tmp_path / "custrev.neg", tmp_path / "custrev.pos"])
 
 
 def test_quotation_marks_of_msrp_belong_to_their_sentences(tmp_path: Path) -> None:

@@ -123,7 +123,10 @@ def read_msrp(train: Path, test: Path) -> SentencePairs:
 def _lines(file: Path, encoding: str = "latin-1") -> list[tuple[int, str]]:
     """Return the number and the content of each line that is not blank."""
     # Lines end at \\n alone: 0x85 is a character of some sentences, at which str.splitlines would cut.
-    lines = enumerate(read_text(file, encoding).split("\n"), 1)
+    text = read_text(file, encoding)
+    if "\0" in text:  # any bytes are Latin-1
+        raise ValueError(f"expected sentences in {file}, got bytes that are no text: unpack it")
+    lines = enumerate(text.split("\n"), 1)
     return [(number, line) for number, line in lines if line.strip()]
 
 
