@@ -16,16 +16,25 @@ from tammes.training import EpochMetrics
 
 
 def trial(
-    name: str, *knn: float | None, similarities: tuple[float, float] = (0.9, 0.2), **settings: Any
+    name: str,
+    *knn: float | None,
+    similarities: tuple[float, float] = (0.9, 0.2),
+    first: float = 0.9,
+    epochs: int = 2,
+    **settings: Any,
 ) -> Trial:
     training = SimpleNamespace(
         objective=recipes.simclr(temperature=0.5),
         **{"positives": SameInstance(), "augmentation": Photographs(), **settings},
     )
-    last = {"positive_similarity": similarities[0], "negative_similarity": similarities[1]}
-    run: Any = SimpleNamespace(
-        metrics=(EpochMetrics(epoch=1, step=1, last=last),), config=SimpleNamespace(training=training)
-    )
+    ends = ((first, first), similarities)[-epochs:]
+    metrics = [
+        EpochMetrics(
+            epoch=epoch, step=epoch, last={"positive_similarity": positive, "negative_similarity": negative}
+        )
+        for epoch, (positive, negative) in enumerate(ends, start=1)
+    ]
+    run: Any = SimpleNamespace(metrics=metrics, config=SimpleNamespace(training=training))
     return Trial(name=name, measured=tuple(map(measured, knn)), runs=(run,) * len(knn))
 
 
@@ -80,10 +89,24 @@ def test_seeds_that_agree_by_chance_do_not_hide_how_few_rows_differ() -> None:
     assert conclusion(equal, floors).startswith("Better than untrained, not clearly above raw pixels")
 
 
-def test_collapse_is_named_with_its_sign_whatever_the_accuracy() -> None:
-    collapsed = trial("run", 0.95, similarities=(0.999, 0.998))
-    found = conclusion(collapsed, (trial("untrained encoder", 0.5),))
+def test_collapse_is_named_with_its_sign_unless_the_accuracy_has_risen() -> None:
+    floors = (trial("untrained encoder", 0.5),)
+    collapsed = trial("run", 0.45, similarities=(0.999, 0.998))
+    found = conclusion(collapsed, floors)
     assert found.startswith("Collapsed: a positive is as similar as a negative (cosines 0.999 and 0.998)")
+    assert conclusion(trial("run", None, similarities=(0.999, 0.998)), ()).startswith("Collapsed")
+    # A head may bring all rows close to each other, and the features in front of it still tell them apart.
+    assert conclusion(trial("run", 0.95, similarities=(0.92, 0.926)), floors).startswith("Learned")
+
+
+def test_embeddings_that_have_not_moved_have_not_collapsed() -> None:
+    floors = (trial("untrained encoder", 0.5),)
+    spread = trial("run", 0.5, similarities=(-0.051, -0.018))
+    assert conclusion(spread, floors).startswith("No better than untrained encoder")
+    short = trial("run", 0.45, similarities=(0.978, 0.975), epochs=1)
+    assert conclusion(short, floors).startswith("Below untrained encoder")
+    falling = trial("run", 0.45, similarities=(0.95, 0.945), first=0.99)
+    assert conclusion(falling, floors).startswith("Below untrained encoder")
 
 
 def test_without_a_measurement_it_says_how_to_get_one() -> None:

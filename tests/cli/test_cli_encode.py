@@ -118,6 +118,7 @@ def test_what_is_refused(
         (("--out", "e.csv"), "--out must end in .parquet, got e.csv"),
         (("--out", "e.parquet", "--count", "0"), "--count must be"),
         (("--out", "e.parquet", "--times", "-1"), "each of --times must be"),
+        (("--out", "e.parquet", "--times", "1", "--encoding", "laplacian"), "--times is for --encoding heat"),
         (("--out", "e.parquet", "--times", "inf"), "each of --times must be a finite number at least 0"),
         (("--out", "e.parquet", "--encoding", "heat", "heat"), "give each --encoding once"),
     ],

@@ -88,7 +88,7 @@ def test_all_protocols_are_measured_recorded_and_shown(
     results = {each.key[:2]: each for each in read_results(run)}
     assert ("linear", "kNN") in results
     assert results["few-shot", "1 image of each class"].over == "2 draws of them"
-    assert results["fine-tuning", "all labels"].over == "24 test images"
+    assert results["fine-tuning", "all labels, 1 epoch, at 12 pixels"].over == "24 test images"
     fog = results["robustness, fine-tuned", "fog"]
     assert (len(fog.parts), fog.over) == (5, "5 test images")
     assert ("robustness, linear readout", f"relative fall to {shift}") in results
@@ -100,7 +100,10 @@ def test_all_protocols_are_measured_recorded_and_shown(
     assert evaluate(run, data, f"{words} --json") == 0
     numbers = json.loads(capsys.readouterr().out)
     assert numbers["finetune"]["size"] == 12
-    assert numbers["finetune"]["accuracy"]["mean"] == results["fine-tuning", "all labels"].mean
+    assert (
+        numbers["finetune"]["accuracy"]["mean"]
+        == results["fine-tuning", "all labels, 1 epoch, at 12 pixels"].mean
+    )
     assert numbers["few_shot"][1]["shots"] == 2
     of_readout = numbers["robustness"]["linear readout"]
     assert of_readout["corruptions"]["fog"]["by_severity"] == list(
@@ -132,6 +135,26 @@ def test_the_interval_of_draws_that_agree_is_over_the_rows_and_one_draw_has_none
     said = capsys.readouterr().out
     assert "(no interval)" in " ".join(said.split())
     assert "one seed" not in said
+
+
+def test_robustness_takes_the_place_of_all_rows_that_its_mean_is_of(run: Path, data: Path) -> None:
+    words = "--protocol robustness --accelerator cpu --corrupted 5 --corruption"
+    assert evaluate(run, data, f"{words} fog contrast") == 0
+    assert evaluate(run, data, "--protocol few-shot --shots 1 --draws 2 --accelerator cpu") == 0
+    assert evaluate(run, data, f"{words} brightness") == 0
+    names = [each.name for each in read_results(run) if each.protocol == "robustness, linear readout"]
+    assert names[:3] == ["clean", "brightness", "mean of all corruptions"]
+    assert not {"fog", "contrast"} & set(names)
+    assert any(each.protocol == "few-shot" for each in read_results(run))
+
+
+def test_a_damaged_record_is_refused_before_anything_is_measured(
+    run: Path, data: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (run / FILE).write_text("{bad")
+    found = refused(capsys, run, data, "--protocol finetune --epochs 1 --accelerator cpu")
+    assert f"{FILE} is damaged" in found
+    assert "epoch 1/1" not in found
 
 
 def test_the_linear_protocol_alone_keeps_no_record(run: Path, data: Path) -> None:

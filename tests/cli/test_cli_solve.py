@@ -232,6 +232,19 @@ def test_out_of_time_the_bound_is_told(tmp_path: Path, capsys: pytest.CaptureFix
     assert not (tmp_path / "none.jsonl").exists()
 
 
+def test_nodes_that_are_no_clique_are_no_answer(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "path.edges"
+    file.write_text("a b\nb c\n")
+    words = ["k-clique", "--graph", str(file), "--answers", str(tmp_path / "none.jsonl")]
+    assert main(["solve", *words, "--k", "3", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert {(row["score"], tuple(row["nodes"])) for row in found["rows"]} == {(0, ())}
+    assert main(["solve", *words, "--k", "2", "--json"]) == 0
+    rows = json.loads(capsys.readouterr().out)["rows"]
+    assert [len(row["nodes"]) for row in rows if row["method"] == "exact"] == [2]
+    assert f"--k is 4, but {file} has 3 nodes" in fails(capsys, *words, "--k", "4")
+
+
 def test_only_downloads_need_torch_geometric(
     toys: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

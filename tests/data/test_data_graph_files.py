@@ -376,6 +376,25 @@ def test_lists_that_lack_something_are_refused(tmp_path: Path, name: str, conten
         edge_lists(folder)
 
 
+def test_names_with_blanks_stand_between_tabs(tmp_path: Path) -> None:
+    file = tmp_path / "towns.edges"
+    file.write_text("new york\tboston\nboston\tsalt lake city\t0.5\n")
+    assert named_edge_lists(file)[1] == node_set(file).names == ("new york", "boston", "salt lake city")
+    file.write_text("new york,boston\n")
+    for read in (edge_lists, node_set):
+        with pytest.raises(ValueError, match=r"without blanks, or with tabs between them, got 'new york,bos"):
+            read(file)
+
+
+def test_json_is_no_list_of_edges(tmp_path: Path) -> None:
+    file = tmp_path / "graph.edges"
+    for content in ('{"edges": [[0, 1], [1, 2]]}', "[[0, 1], [1, 2]]"):
+        file.write_text(content)
+        for read in (edge_lists, node_set):
+            with pytest.raises(ValueError, match=r"two nodes in each line of .*graph\.edges, got JSON"):
+                read(file)
+
+
 def test_bytes_that_are_no_text_are_refused(tmp_path: Path) -> None:
     folder = write_lists(tmp_path / "lists")
     for name, message in (("labels.csv", "a CSV table in UTF-8"), ("a.edges", "text in UTF-8")):

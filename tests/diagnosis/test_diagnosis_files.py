@@ -154,6 +154,20 @@ def test_two_columns_of_a_name_are_refused(tmp_path: Path) -> None:
     assert read_embeddings(tmp_path / "a.csv").vectors.tolist() == [[1.5, 2]]
 
 
+def test_a_word_among_numbers_is_not_left_out(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("d0,d1,d2,label1\n1.5,2,3,a\n1,foo,3,b\n")
+    with pytest.raises(ValueError, match=r"numbers in the column d1 of .*a\.csv, as in d0, got 'foo'"):
+        read_embeddings(tmp_path / "a.csv")
+    (tmp_path / "a.csv").write_text("d0,d1,d2,label1\n1.5,2,3,a\n1,2.5,3,b\n")
+    assert read_embeddings(tmp_path / "a.csv", columns=["label1"]).vectors.shape == (2, 3)
+
+
+def test_an_array_of_another_length_is_named(tmp_path: Path) -> None:
+    np.savez(tmp_path / "a.npz", features=X, label=np.arange(2))
+    with pytest.raises(ValueError, match=r"has no columns .* and of another length label int64 \(2,\)"):
+        read_embeddings(tmp_path / "a.npz", columns=["label"])
+
+
 def test_rows_of_different_length_are_named(tmp_path: Path) -> None:
     pq.write_table(pa.table({"v": [[1.0, 2.0], [1.0]]}), tmp_path / "a.parquet")
     with pytest.raises(ValueError, match="the first has 2 numbers, that of row 1 has 1"):

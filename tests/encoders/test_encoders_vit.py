@@ -190,7 +190,8 @@ def test_impossible_settings_are_refused() -> None:
         VisionTransformerConfig(positions="none")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="drop_path"):
         VisionTransformerConfig(drop_path=1.0)
-    with pytest.raises(ValueError, match="patches of 5; the nearest that do are 4 and 8"):
+    message = "patches of 5; the nearest that do are 4 and 8, or take images of 30 or 35"
+    with pytest.raises(ValueError, match=message):
         VisionTransformerConfig(patch=5).build(channels=3, size=32)
     with pytest.raises(ValueError, match="tiny, small, base, large, got 'huge'"):
         VisionTransformerConfig.of("huge")  # type: ignore[arg-type]

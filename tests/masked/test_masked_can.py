@@ -257,6 +257,21 @@ def test_images_with_nan_are_not_decoded() -> None:
         can().decode(images)
 
 
+def test_bytes_as_floating_point_numbers_are_no_pixels() -> None:
+    model, (first, second) = can(), views()
+    with pytest.raises(ValueError, match=r"from 0 to 1, .* got 25\d.*: divide by 255"):
+        model.losses(255 * first, 255 * second)
+    with pytest.raises(ValueError, match="divide by 255"):
+        model.decode(255 * first)
+    assert model.losses(4 * first - 2, 4 * second - 2).total.isfinite()  # scaled to a variance of 1
+
+
+def test_all_parts_have_the_type_of_the_encoder() -> None:
+    model = can(encoder=small().bfloat16())
+    first, second = (view.bfloat16() for view in views())
+    assert model.losses(first, second).total.isfinite()
+
+
 def test_where_the_host_would_wait_the_next_call_raises(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tammes.masked.can.waits", lambda device: True)
     module, (a, _) = can(MAE), views()

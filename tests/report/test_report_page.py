@@ -288,6 +288,26 @@ def test_advice_and_reasons_stand_under_the_table(comparison: Comparison, tmp_pa
     assert "Which negatives" not in read(tmp_path / "report.html").words
 
 
+def test_a_masked_autoencoder_has_no_negatives(comparison: Comparison, tmp_path):
+    def page_of(*contrasts: bool) -> str:
+        outcomes = [
+            replace(each, contrasts=one) for each, one in zip(comparison.outcomes, contrasts, strict=False)
+        ]
+        write_comparison(tmp_path / "page.html", replace(comparison, outcomes=tuple(outcomes)))
+        return (tmp_path / "page.html").read_text()
+
+    of_contrast = (
+        "weight on own class",
+        "that the objective compares",
+        "hard negatives",
+        "The hardest negatives",
+    )
+    alone, both = page_of(False), page_of(True, False)
+    assert not [each for each in (*of_contrast, "Weight against similarity", "Effective") if each in alone]
+    assert all(each in both for each in of_contrast)
+    assert all(each in page_of(True) for each in of_contrast)
+
+
 def test_what_is_zero_or_constant_is_left_out(comparison: Comparison, tmp_path):
     outcome = comparison.outcomes[1]
     zero = Curve(epochs=np.array([1, 2]), values=np.zeros(2))

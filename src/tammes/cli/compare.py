@@ -137,7 +137,7 @@ class Loaded:
     def of(cls, choice: Compare) -> "Loaded":
         """Load the data of a comparison."""
         machine = Machine(accelerator=choice.accelerator, workers=choice.workers, progress=True)
-        data, held_out = choice.training.load(choice.source)
+        data, held_out = choice.training.load(choice.source, masks=choice.has_masks)
         measure = None if held_out is None else Measure.of(data, held_out, knn_of(choice.source))
         return cls(choice=choice, data=data, held_out=held_out, measure=measure, machine=machine)
 

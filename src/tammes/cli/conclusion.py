@@ -12,6 +12,8 @@ from tammes.training import Run
 
 COLLAPSED = 0.01
 """Similarity by which positives must exceed negatives at the end of a training that has not collapsed."""
+ALIKE = 0.5
+"""Similarity of negatives from which they are alike; below, a training has hardly begun."""
 
 
 def conclusion(trial: Trial, baselines: Sequence[Trial]) -> str:
@@ -20,15 +22,17 @@ def conclusion(trial: Trial, baselines: Sequence[Trial]) -> str:
     It goes by the accuracy of nearest neighbors: learned means that the 95 % intervals of its differences to
     the untrained encoder and to the features without training lie above zero: that over the test rows, on
     each of which both are compared (Newcombe's), and with several seeds that over the seeds, too. Seeds share
-    their test rows, and may agree to the last row by chance.
+    their test rows, and may agree to the last row by chance. Embeddings of a training that has learned may be
+    close to each other: a head can bring them there, behind features that tell the rows apart.
 
     Args:
         trial: the trained objective, with a run for each seed.
         baselines: the encoder before training, then features without an encoder.
     """
-    collapsed = collapse(trial.runs)
-    if collapsed is not None:
-        return f"Collapsed: {collapsed}. Try first a lower --learning-rate, then a higher --temperature."
+    sign = collapse(trial.runs)
+    collapsed = f"Collapsed: {sign}. Try first a lower --learning-rate, then a higher --temperature."
+    if sign is not None and (not baselines or trial.mean.knn is None):
+        return collapsed
     if not baselines or trial.mean.knn is None:
         if any(isinstance(run.config.training.positives, Adjacent | GivenPairs) for run in trial.runs):
             return (
@@ -50,10 +54,15 @@ def conclusion(trial: Trial, baselines: Sequence[Trial]) -> str:
     floors = ", ".join(f"{floor.name} {_percent(floor)} %" for floor in baselines)
     if not behind and not unclear:
         return f"Learned: {found} ({floors})."
+    is_above_untrained = baselines[0] not in (*behind, *unclear)
+    if sign is not None and not is_above_untrained:
+        return collapsed
     worst = (behind or unclear)[0]
     is_untrained = worst is baselines[0]
-    if 1 in (worst.mean.knn, trial.mean.knn):
+    if trial.mean.knn == 1:
         remedy = "No encoder could be better on these rows: measure on harder ones."
+    elif worst.mean.knn == 1:
+        remedy = f"No encoder could be better than the {worst.name} on these rows: measure on harder ones."
     elif is_untrained:
         remedy = "Try first another --learning-rate (a tenth, ten times), then more --epochs."
     elif any(run.config.training.augmentation is None for run in trial.runs):
@@ -71,14 +80,18 @@ def conclusion(trial: Trial, baselines: Sequence[Trial]) -> str:
 
 
 def collapse(runs: Sequence[Run]) -> str | None:
-    """Return the sign that embeddings have become equal in every run, or None."""
+    """Return the sign that embeddings have become equal in every run, or None.
+
+    Those of an untrained encoder may be close to each other as well: a collapse brings them closer.
+    """
     signs = []
     for run in runs:
-        last = run.metrics[-1].last if run.metrics else {}
-        positive, negative = last.get("positive_similarity"), last.get("negative_similarity")
-        if positive is None or negative is None or not run.config.training.objective.normalize:
+        known = [each.last for each in run.metrics if "negative_similarity" in each.last]
+        if len(known) < 2 or not run.config.training.objective.normalize:
             return None
-        if not positive - negative < COLLAPSED:
+        positive, negative = known[-1]["positive_similarity"], known[-1]["negative_similarity"]
+        are_alike = positive - negative < COLLAPSED and negative > ALIKE
+        if not are_alike or negative < known[0]["negative_similarity"] - COLLAPSED:
             return None
         signs.append(f"a positive is as similar as a negative (cosines {positive:.3f} and {negative:.3f})")
     return signs[0] if signs else None

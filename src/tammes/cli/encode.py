@@ -31,6 +31,9 @@ from tammes.training import load_run
 ENTRIES = 2**24
 """Largest number of entries of the eigenvectors that are held together, unless one graph has more."""
 
+TIMES = (0.5, 1.0, 2.0, 4.0, 8.0, 16.0)
+"""Times of heat unless others are chosen."""
+
 MOST_NODES = 8192
 """Largest graph whose eigenpairs are all computed: that takes two minutes on two cores, and 3.3 GB."""
 
@@ -148,7 +151,7 @@ def _encoded(batch: GraphBatch, choice: Encode) -> dict[str, Tensor]:
         elif name == "random-walk":
             found["random_walk"] = random_walk_encoding(pairs, owner, steps=count)
         elif name == "heat":
-            found["heat"] = heat_kernel_encoding(pairs, owner, times=choice.times)
+            found["heat"] = heat_kernel_encoding(pairs, owner, times=choice.times or TIMES)
         elif name == "angles":
             found["angles"] = graph_angles(pairs, owner, count=count)
         else:

@@ -31,7 +31,7 @@ from tammes.data import GraphSet, GraphStream
 from tammes.diagnostics import alignment, uniformity
 from tammes.evaluation import CrossValidation
 from tammes.report import Scores
-from tammes.report.evaluation import FILE, record
+from tammes.report.evaluation import FILE, read_results, record
 from tammes.training import Data, GraphsSummary, Machine, Run, RunFolder, embed, load_run
 from tammes.training.seeds import Purpose, derive
 from tammes.training.source import both_sides
@@ -81,6 +81,8 @@ def _evaluate(choice: Evaluate) -> None:
             "--test, or tasks of sentences by --tasks"
         )
     train.required_labels()
+    if not choice.is_linear_alone:
+        read_results(choice.run)  # a damaged record is refused before anything is measured
     run.model.to(Machine(accelerator=choice.accelerator).device)
     if choice.is_linear_alone:
         _, numbers = _evaluate_linear(choice, run, train, test)
@@ -93,14 +95,15 @@ def _evaluate(choice: Evaluate) -> None:
     )
     numbers |= protocols.measure()
     protocols.record_linear(scores)
-    record(choice.run, protocols.results)
     if choice.json:
         _print_json(choice, numbers)
+        record(choice.run, protocols.results)
         return
     for table in protocols.tables():
         plain_console().print(table)
     for sentence in dict.fromkeys(protocols.said):  # two classifiers may give rise to the same one
         print(sentence)
+    record(choice.run, protocols.results)  # last: what is printed is not lost where this fails
     report = RunFolder(path=choice.run).report
     page = f"; open {report}" if report.is_file() else ""
     print(f"The results are in {choice.run / FILE}{page}")

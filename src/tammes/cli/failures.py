@@ -50,6 +50,7 @@ PARTS = {
     "GCNEncoderConfig": "encoder:gcn",
     "GATEncoderConfig": "encoder:gat",
     "ResNet3DConfig": "encoder:resnet3d",
+    "VisionTransformerConfig": "encoder:vit",
     "InBatch": "negatives:in-batch",
     "InfoNCE": "contrast:info-nce",
     "Uniform": "coupling:uniform",

@@ -16,6 +16,8 @@ from tammes.data.stream_files import is_stream, shape_of_stream
 from tammes.data.tar_files import holds_shards
 from tammes.data.trifeature import EXAMPLES, MOST_EXAMPLES
 from tammes.data.trifeature import SIZE as TRIFEATURE_SIZE
+from tammes.encoders import VisionTransformerConfig
+from tammes.training.pretraining import fitting_size
 
 DIGITS, GLYPHS, TRIFEATURE, DIGITS_OVER = "digits", "glyphs", "trifeature", "digits-over"
 DIGITS_SIZE = 8
@@ -138,6 +140,20 @@ def size_and_channels(
     else:
         usual = usual_shape(data, largest=largest)
     return usual[0] if size is None else size, channels or usual[1]
+
+
+def size_in_patches(size: int, encoder: object, *, masks: bool) -> int:
+    """Return the usual size of images, or the next smaller one into which patches fit.
+
+    Args:
+        size: usual height and width in pixels.
+        encoder: settings of the network, or None.
+        masks: whether patches are hidden, so that both sides need an even number of them.
+    """
+    if isinstance(encoder, VisionTransformerConfig):
+        step = encoder.patch * (2 if masks else 1)
+        return max(step, size // step * step)
+    return fitting_size(size) if masks and encoder is None else size
 
 
 def mirrors(data: str) -> bool:

@@ -161,6 +161,7 @@ def report_outcome(trial: Trial, exhibit: Exhibit, measure: Measure | None) -> O
         view_b=compared.view_b.numpy(),
         candidates=compared.candidates,
         weights=compared.weights.numpy(),
+        contrasts=training.masked is None or training.masked.contrast > 0,
         reconstructions=run.reconstructions,
         attention=attention_of(run.model, exhibit.data),
     )

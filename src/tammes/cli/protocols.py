@@ -169,7 +169,9 @@ class Protocols:
         )
         seconds = time.perf_counter() - begun
         right = named(tuned, self.tested) == self.tested.required_labels()
-        found = self._result(share(right), FINE_TUNING, "all labels")
+        at_size = "" if self.encoder is self.run.model.encoder else f", at {images.size} pixels"
+        learned_from = f"all labels, {counted(settings.epochs, 'epoch')}{at_size}"
+        found = self._result(share(right), FINE_TUNING, learned_from)
         changes = "unchanged images" if augmentation is None else f"images changed as {augmentation!r}"
         layers = counted(len(layers_of(self.encoder)), "layer")
         self.said.append(
@@ -296,6 +298,7 @@ class Protocols:
             over=counted(len(self.test), noun) if over is None else over,
             data=data,
             parts=parts,
+            of_whole=protocol.startswith(ROBUSTNESS),
         )
         self.results.append(found)
         return found

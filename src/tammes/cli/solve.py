@@ -211,12 +211,15 @@ def _show(
 
 def _solve_one(choice: Solve, path: Path) -> None:
     graph, names = edge_list(path)
+    if choice.problem == "k-clique" and choice.k is not None and choice.k > len(names):
+        raise ValueError(f"--k is {choice.k}, but {path} has {counted(len(names), 'node')}: choose a smaller")
     plain = problem_constructor(choice, ByScalar())
     (answer,) = exact_answers(plain(graph), cache=cache_of(choice), seconds=choice.seconds)
     rows: list[dict[str, Any]] = []
 
     def add(method: str, score: float, members: Iterable[int], seconds: float | None) -> None:
-        nodes = [names[node] for node in members]
+        is_none = choice.problem == "k-clique" and score <= 0  # what was found is no clique of k nodes
+        nodes = [] if is_none else [names[node] for node in members]
         rows.append({"method": method, "score": score, "nodes": nodes, "seconds": seconds})
 
     (greedy,), chosen = greedy_by_degree(plain, graph, rising=is_rising(choice))
@@ -251,7 +254,7 @@ def _solve_one(choice: Solve, path: Path) -> None:
     for row in rows:
         nodes = row["nodes"]
         more = f" and {len(nodes) - SHOWN} more" if len(nodes) > SHOWN else ""
-        shown = " ".join(nodes[:SHOWN]) + more
+        shown = " ".join(nodes[:SHOWN]) + more or "none"
         table.add_row(row["method"], f"{row['score']:g}", _in_words(row["seconds"]), shown)
     console = plain_console()
     console.print(table)

@@ -34,10 +34,10 @@ def lists_in(folder: Path) -> list[Path]:
 def edge_lists(path: Path | str) -> GraphSet:
     r"""Read graphs from lists of edges.
 
-    A line has two nodes, separated by blanks or a comma; in a single file of several graphs the graph comes
-    before them. The rest of a line (a weight) is ignored, and so are lines that begin with # or %. Beside
-    the lists, two tables with a header may stand: labels.csv with the columns graph and label, and nodes.csv
-    with the columns graph and node, behind which each column is a feature.
+    A line has two nodes, separated by a tab, blanks or a comma; in a single file of several graphs the graph
+    comes before them. The rest of a line (a weight) is ignored, and so are lines that begin with # or %.
+    Beside the lists, two tables with a header may stand: labels.csv with the columns graph and label, and
+    nodes.csv with the columns graph and node, behind which each column is a feature.
 
     Args:
         path: folder in which each file of the suffix .edges or .edgelist is a graph, named for the file; or
@@ -167,15 +167,18 @@ def lines_of(path: Path, *, fewest: int) -> list[tuple[int, list[str]]]:
         fewest: words that a line needs, 1 or 2.
 
     Raises:
-        ValueError: If a line has fewer words, or the file is no text in UTF-8.
+        ValueError: If a line has fewer words, a comma behind a name with a blank in it, or the file is no
+            text in UTF-8, or JSON.
     """
     try:
         text = check_file(path).read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:
         raise ValueError(f"expected text in UTF-8 in {path}, got other bytes ({error})") from error
+    if text.lstrip().startswith(("{", "[")):
+        raise ValueError(f"expected two nodes in each line of {path}, got JSON: write its edges as lines")
     found = []
     for number, line in enumerate(text.splitlines(), start=1):
-        words = line.replace(",", " ").split()
+        words = _words(line, f"line {number} of {path}")
         if not words or words[0].startswith(("#", "%")):
             continue
         if len(words) < fewest:
@@ -184,6 +187,18 @@ def lines_of(path: Path, *, fewest: int) -> list[tuple[int, list[str]]]:
             )
         found.append((number, words))
     return found
+
+
+def _words(line: str, where: str) -> list[str]:
+    """Return what is between the tabs of a line or, without any, between blanks and commas."""
+    if "\t" in line.strip():
+        return [word.strip() for word in line.split("\t")]
+    first, comma, _ = line.partition(",")
+    if comma and "{" not in first and len(first.split()) > 1:
+        raise ValueError(
+            f"expected names without blanks, or with tabs between them, got {line.strip()!r} in {where}"
+        )
+    return line.replace(",", " ").split()
 
 
 def numbered_edges(path: Path) -> tuple[Int64[Tensor, "2 lines"], tuple[str, ...]]:

@@ -25,8 +25,9 @@ LABEL = "label"
 def node_set(path: Path | str) -> NodeSet:
     r"""Read one graph whose nodes are the rows: a list of edges, and a table of nodes beside it.
 
-    A line of the list has two nodes, separated by blanks or a comma. The table nodes.csv has the column node,
-    perhaps label, and a feature in each other column. Without it all nodes have the feature 1, and no label.
+    A line of the list has two nodes, separated by a tab, blanks or a comma. The table nodes.csv has the
+    column node, perhaps label, and a feature in each other column. Without it all nodes have the feature 1,
+    and no label.
 
     Args:
         path: folder with one file of the suffix .edges or .edgelist, or that file.

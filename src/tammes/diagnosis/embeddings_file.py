@@ -67,8 +67,10 @@ def read_embeddings(
     missing = [name for name in columns if name not in file.columns]
     if missing:
         others = _listed(file.columns) or "no columns"
+        unfit = f", and of another length {_listed(file.others)}" if file.others else ""
         raise ValueError(
             f"expected a column {missing[0]} in {path}, which has {others} beside the embeddings {file.name}"
+            f"{unfit}"
         )
     rows, found = _all(file, columns)
     return Embeddings(name=file.name, **_usable(path, rows, found, drop))

@@ -32,6 +32,7 @@ class Opened:
         count: number of rows; None if it is known at the end only.
         columns: names of the columns beside the embeddings.
         blocks: function that yields blocks of rows with some columns beside them.
+        others: what else the file has that is no column, in words.
     """
 
     path: Path
@@ -40,6 +41,7 @@ class Opened:
     count: int | None
     columns: tuple[str, ...]
     blocks: Callable[[Sequence[str]], Iterator[Block]]
+    others: tuple[str, ...] = ()
 
 
 def opened(path: Path, vectors: str | None = None, beside: Sequence[str] = ()) -> Opened:
@@ -184,7 +186,10 @@ def _of_arrays(path: Path, arrays: Mapping[str, Any], vectors: str | None) -> Op
             rows = np.load(path, mmap_mode="r") if isinstance(matrix, np.memmap) else matrix
             yield rows[part], {each: np.asarray(beside[each][part]) for each in columns}
 
-    return Opened(path=path, name=name, dim=dim, count=count, columns=tuple(beside), blocks=blocks)
+    unfit = tuple(text for each, text in shapes.items() if each != name and each not in beside)
+    return Opened(
+        path=path, name=name, dim=dim, count=count, columns=tuple(beside), blocks=blocks, others=unfit
+    )
 
 
 def _safetensors(path: Path, vectors: str | None) -> Opened:

@@ -25,6 +25,8 @@ BYTES = 2**24
 """Bytes of a block of comma-separated values."""
 NO_VECTOR = frozenset({"id", "index", "row", "label", "labels", "class", "target", "y", "split", "pair"})
 """Names of numeric columns that are no coordinates."""
+NUMBERED = re.compile(r"(.*?)\d+")
+"""Names of coordinates, with what they have in common."""
 INDEX = re.compile(r"|Unnamed: \d+|__index_level_\d+__")
 """Names that pandas gives to the numbers of rows in a file, the empty one among them."""
 
@@ -109,6 +111,7 @@ def comma_separated(path: Path, vectors: str | None, beside: Sequence[str] = ())
         if pa.types.is_string(field.type) and str(first.column(field.name)[0]).lstrip().startswith("[")
     ]
     coordinates = _coordinates(schema, beside) if vectors is None and not lists else []
+    _check_words(path, first, coordinates, beside)
     name = _name(path, schema, lists, coordinates, vectors)
     dim = len(coordinates) or len(_parsed(path, [first.column(name)[0].as_py()], None)[0])
 
@@ -161,6 +164,25 @@ def _coordinates(schema: pa.Schema, without: Sequence[str]) -> list[str]:
     integers = [f.name for f in fields if pa.types.is_integer(f.type)]
     # Coordinates of a table may be written without a point where they are whole.
     return [f.name for f in schema if f.name in {*floats, *integers}] if floats else integers
+
+
+def _check_words(
+    path: Path, first: pa.RecordBatch, coordinates: Sequence[str], beside: Sequence[str]
+) -> None:
+    """Raise ValueError for a column of words whose name, such as d2, is that of a coordinate."""
+    numbered = {name: NUMBERED.fullmatch(name) for name in first.schema.names}
+    stems = {found[1] for name in coordinates if (found := numbered[name]) is not None}
+    for field in first.schema:
+        found = numbered[field.name]
+        if found is None or found[1] not in stems or field.name in {*coordinates, *beside}:
+            continue
+        cells = [str(each).strip() for each in first.column(field.name).to_pylist() if each is not None]
+        words = [cell for cell in cells if cell and not _is_number(cell)]
+        if pa.types.is_string(field.type) and words:
+            raise ValueError(
+                f"expected numbers in the column {field.name} of {path}, as in {coordinates[0]}, got "
+                f"{words[0]!r}: mend the cell, or give the column another name"
+            )
 
 
 def _name(

@@ -259,9 +259,10 @@ def check_patch(patch: int, size: int) -> None:
         # There is one on either side: 1 divides every size, and a size divides itself.
         fitting = [side for side in range(1, size + 1) if size % side == 0]
         nearest = max(each for each in fitting if each < patch), min(each for each in fitting if each > patch)
+        sizes = size // patch * patch or patch, (size // patch + 1) * patch
         raise ValueError(
             f"expected patches that divide images of {size} pixels a side, got patches of {patch}; the "
-            f"nearest that do are {nearest[0]} and {nearest[1]}"
+            f"nearest that do are {nearest[0]} and {nearest[1]}, or take images of {sizes[0]} or {sizes[1]}"
         )
 
 

@@ -42,9 +42,10 @@ def tu_graphs(data: Path | str, *, cache: Path | None = None, most: int | None =
 
 
 def edge_list(path: Path) -> tuple[Graphs, tuple[str, ...]]:
-    r"""Return the graph whose edges are the lines of a file: two node names, separated by blanks or a comma.
+    r"""Return the graph whose edges are the lines of a file, two node names in each.
 
-    The rest of a line (a weight, say) is ignored; lines that begin with # or % are comments, and a line with
+    A tab, blanks or a comma separate them. The rest of a line (a weight, say) is ignored; lines that begin
+    with # or % are comments, and a line with
     one name is a node without an edge.
 
     Args:

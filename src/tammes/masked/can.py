@@ -24,6 +24,8 @@ from tammes.module import Evaluates
 
 TEMPERATURE = 0.1
 """Section 6.2.2."""
+LARGEST = 100.0
+"""Number that no pixel exceeds, from 0 to 1 or scaled to a variance of 1; those of 8 bits do."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,6 +147,9 @@ class CAN(nn.Module):
         self.decoder = decoder.build(**shape, noise=tell_noise and noise > 0) if decodes else None
         self.projector = projector_of(encoder.features, projector) if weights.contrast > 0 else None
         self._check: DeferredCheck | None = None
+        for built in (self.decoder, self.projector):
+            if built is not None:
+                built.to(encoder.embedding.weight.dtype)
 
     def losses(
         self,
@@ -162,9 +167,9 @@ class CAN(nn.Module):
 
         Raises:
             ValueError: one view where two are contrasted; views of different numbers of images, or of none;
-                images of another size than the encoder's, of integers, of another type than the weights
-                without autocast, or with NaN or infinity. A GPU makes nobody wait for the last check: the
-                next call raises its error. A compiled call leaves it out.
+                images of another size than the encoder's, of integers or numbers up to 255, of another type
+                than the weights without autocast, or with NaN or infinity. A GPU makes nobody wait for checks
+                of numbers: the next call raises their error. A compiled call leaves them out.
         """
         if self.projector is not None and view_b is None:
             raise ValueError(
@@ -216,15 +221,15 @@ class CAN(nn.Module):
 
         Raises:
             ValueError: neither reconstruction nor denoising has a weight; no images, images of another size
-                than the encoder's, of integers, of another type than the weights without autocast, or with
-                NaN or infinity.
+                than the encoder's, of integers or numbers up to 255, of another type than the weights without
+                autocast, or with NaN or infinity.
         """
         if self.decoder is None:
             raise ValueError(
                 "expected a weight for reconstruction or denoising, got none: there is no decoder"
             )
         drawn = self._draw(images, generator)
-        if (failure := _not_finite(torch.stack(images.aminmax()).tolist())) is not None:
+        if (failure := _no_pixels(torch.stack(images.aminmax()).tolist())) is not None:
             raise failure
         predicted = drawn.decoded(self.decoder, drawn.tokens(self.encoder), tell_noise=self.tell_noise)
         return Decoded(drawn.mask, from_patches(drawn.noisy, self.encoder.patch), predicted)
@@ -246,14 +251,14 @@ class CAN(nn.Module):
         return Corrupted.draw(patches, rate=self.rate, noise=self.noise, generator=generator)
 
     def _check_pixels(self, images: Tensor) -> None:
-        """Raise ValueError for NaN or infinity: at once on a CPU, at the next call on other devices."""
+        """Raise ValueError for what is no pixel: at once on a CPU, at the next call on other devices."""
         before, self._check = self._check, None
         if before is not None:
             before.raise_if_failed()
         ends = torch.stack(images.detach().aminmax())  # NaN if one is NaN
         if waits(images.device):
-            self._check = DeferredCheck(ends, _not_finite)
-        elif (failure := _not_finite(ends.tolist())) is not None:
+            self._check = DeferredCheck(ends, _no_pixels)
+        elif (failure := _no_pixels(ends.tolist())) is not None:
             raise failure
 
     @override
@@ -262,11 +267,16 @@ class CAN(nn.Module):
         return {**vars(self), "_check": None}
 
 
-def _not_finite(ends: list[float]) -> ValueError | None:
-    """Return the error for images with this smallest and largest number; None if both are finite."""
-    if all(map(math.isfinite, ends)):
-        return None
-    return ValueError("expected images of finite numbers, got NaN or infinity: check the augmentation")
+def _no_pixels(ends: list[float]) -> ValueError | None:
+    """Return the error for images with this smallest and largest number; None if they may be pixels."""
+    if not all(map(math.isfinite, ends)):
+        return ValueError("expected images of finite numbers, got NaN or infinity: check the augmentation")
+    if ends[1] > LARGEST:
+        return ValueError(
+            f"expected images of numbers from 0 to 1, or scaled to a variance of 1, got {ends[1]:g}: divide "
+            "by 255"
+        )
+    return None
 
 
 def projector_of(features: int, widths: Sequence[int]) -> nn.Sequential:

@@ -78,6 +78,8 @@ class Outcome:
         weights: (2b, 2b) result of `objective.weights(view_a, view_b)`, or (b, c) of the first views against
             c candidates: rows sum to one, 0 for anything but negatives. For an objective that needs labels,
             pass them; for a random selection, use one draw.
+        contrasts: whether the objective had a weight in the training; a masked autoencoder has weights of
+            negatives that nothing was trained with, and its page leaves them out.
         reconstructions: what the decoder of a run with masks made of a few images; or None.
         attention: (images, heads, side, side) how much each patch of the sample's first images is attended to
             in the last block, 1 on average; or None.
@@ -114,6 +116,7 @@ class Outcome:
     view_b: Floats = field(repr=False)
     candidates: Candidates | None = field(default=None, repr=False)
     weights: Floats = field(repr=False)
+    contrasts: bool = True
     reconstructions: Reconstructions | None = field(default=None, repr=False)
     attention: Floats | None = field(default=None, repr=False)
 

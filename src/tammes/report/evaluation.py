@@ -36,6 +36,8 @@ class Result:
         over: rows or draws that the interval is over.
         data: data, as the command line names them.
         parts: share at each severity, for corruptions.
+        of_whole: whether it belongs to the others of its protocol, as a mean to what it is of: all of them
+            give way together.
 
     Example:
         >>> estimate = Estimate.of_share(0.5, 100)
@@ -52,6 +54,7 @@ class Result:
     over: str
     data: str
     parts: tuple[float, ...] = ()
+    of_whole: bool = False
 
     @classmethod
     def of(
@@ -63,6 +66,7 @@ class Result:
         over: str,
         data: str,
         parts: Sequence[float] = (),
+        of_whole: bool = False,
     ) -> Result:
         """Return the result with the mean and the interval of an estimate."""
         low, high = (end if math.isfinite(end) else None for end in (estimate.low, estimate.high))
@@ -75,6 +79,7 @@ class Result:
             over=over,
             data=data,
             parts=tuple(parts),
+            of_whole=of_whole,
         )
 
     @property
@@ -121,7 +126,8 @@ def read_results(run: Path) -> tuple[Result, ...]:
 def record(run: Path, results: Iterable[Result]) -> tuple[Result, ...]:
     """Add results to the record of a run and show all of them on its page, if there is one.
 
-    A result takes the place of an earlier one of the same protocol, name and data.
+    A result takes the place of an earlier one of the same protocol, name and data; results of a whole take
+    that of all earlier ones of their protocol and data.
 
     Args:
         run: folder of a finished run.
@@ -135,7 +141,10 @@ def record(run: Path, results: Iterable[Result]) -> tuple[Result, ...]:
     """
     folder = RunFolder(path=run)
     with folder.locked():
-        merged = {each.key: each for each in (*read_results(run), *results)}
+        found = tuple(results)
+        wholes = {(each.protocol, each.data) for each in found if each.of_whole}
+        kept = [each for each in read_results(run) if (each.protocol, each.data) not in wholes]
+        merged = {each.key: each for each in (*kept, *found)}
         every = tuple(merged.values())
         content = {
             "weights": weights_digest(folder.weights),

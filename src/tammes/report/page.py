@@ -69,6 +69,7 @@ def write_comparison(path: Path, comparison: Comparison) -> None:
         "kicker": "Comparison" if len(names) > 1 else "Run",
         "title": f"{listed(names)} on {comparison.data}",
         "comparison": comparison,
+        "contrasts": any(outcome.contrasts for outcome in outcomes),
         "sample": sample,
         "lines": isinstance(sample, Sentences | GraphSizes | Degrees),
         "lead": lead,

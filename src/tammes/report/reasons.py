@@ -92,7 +92,7 @@ Measured = Mapping[str, NegativeWeights]
 
 
 def reasons(comparison: Comparison, colors: tuple[str, ...]) -> Reasons | None:
-    """Return what the weights do with false negatives; None without labels.
+    """Return what the weights do with false negatives; None without labels, or without weights in training.
 
     With several seeds, an objective that is behind the best of any column gets a sentence on how the weights
     of the two differ, and one that differs from the best in no column a sentence on what it has in
@@ -103,7 +103,7 @@ def reasons(comparison: Comparison, colors: tuple[str, ...]) -> Reasons | None:
         colors: CSS color of each objective.
     """
     labels = comparison.sample.labels
-    if labels is None:
+    if labels is None or not all(outcome.contrasts for outcome in comparison.outcomes):
         return None
     measured = {
         each.name: NegativeWeights.of(each, comparison.sample, labels) for each in comparison.outcomes

@@ -72,7 +72,9 @@ def score_table(comparison: Comparison, colors: tuple[str, ...]) -> ScoreTable:
         max(each.of(outcome.scores) or 0.0 for outcome in outcomes) if len(outcomes) > 1 else None
         for each in shown
     ]
-    trailing = (*([] if labels is None else ["weight on own class"]), "effective negatives", "seconds")
+    of_weights = ["effective negatives"] if labels is None else ["weight on own class", "effective negatives"]
+    contrasts = any(outcome.contrasts for outcome in outcomes)
+    trailing = (*(of_weights if contrasts else ()), "seconds")
 
     rows = []
     for outcome, color in zip(outcomes, colors, strict=True):
@@ -80,8 +82,10 @@ def score_table(comparison: Comparison, colors: tuple[str, ...]) -> ScoreTable:
             _accuracy(each, outcome, comparison.test_size, top) for each, top in zip(shown, tops, strict=True)
         ]
         texts = [] if labels is None else [percent(weight_on_own_class(outcome, comparison.sample, labels))]
-        texts += [f"{effective_negatives(outcome):.0f}", f"{outcome.seconds:.1f}"]
-        cells += [ScoreCell(text=text) for text in texts]
+        texts.append(f"{effective_negatives(outcome):.0f}")
+        if not outcome.contrasts:
+            texts = ["–"] * len(texts) if contrasts else []
+        cells += [ScoreCell(text=text) for text in (*texts, f"{outcome.seconds:.1f}")]
         rows.append(ScoreRow(name=outcome.name, color=color, cells=tuple(cells)))
     for floor in floors:
         cells = [_accuracy(each, floor, comparison.test_size, None) for each in shown]
@@ -109,7 +113,8 @@ def _accuracy(accuracy: Accuracy, measured: Outcome | Floor, test_size: int, top
 
 def _note(comparison: Comparison, measured: bool) -> str:
     """Return the explanation of the columns, with the values for uniform weights."""
-    sample, first = comparison.sample, comparison.outcomes[0]
+    sample = comparison.sample
+    first = next((each for each in comparison.outcomes if each.contrasts), None)
     labels = sample.labels
     sentences = []
     if measured:
@@ -117,6 +122,8 @@ def _note(comparison: Comparison, measured: bool) -> str:
             f"Accuracy in per cent on {comparison.test_size} test {sample.data}, with its 95 % interval"
             + ("; the highest of each column is bold." if len(comparison.outcomes) > 1 else ".")
         )
+    if first is None:
+        return " ".join(sentences)
     if labels is not None:
         level = percent(collision_share(torch.tensor(np.asarray(labels[: first.pairs], dtype=np.int64))))
         sentences.append(f"Weight on own class: the share of weight on false negatives ({level} if uniform).")

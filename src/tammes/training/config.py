@@ -179,7 +179,7 @@ class TrainingConfig:
 
     def __post_init__(self) -> None:
         check_integer("crops", self.crops, minimum=2, reason="a positive is another view of its image")
-        check_integer("batch_size", self.batch_size, minimum=2, reason="negatives come from the batch")
+        check_integer("batch_size", self.batch_size, minimum=2)
         check_integer("epochs", self.epochs)
         check_seed("seed", self.seed)
         check_chunk(self)

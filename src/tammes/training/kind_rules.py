@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
@@ -203,10 +204,13 @@ def check_chunk(config: TrainingConfig) -> None:
     if config.chunk is None:
         return
     check_integer("chunk", config.chunk, reason="it counts views; None takes the whole batch")
-    if config.chunk == 1 and isinstance(config.head, ProjectionHeadConfig) and config.head.batch_norm:
+    normalizes = isinstance(config.head, ProjectionHeadConfig) and config.head.batch_norm
+    smallest = config.batch_size // math.ceil(config.batch_size / config.chunk)  # they are even
+    if smallest == 1 and normalizes:
         raise ValueError(
-            "the head normalizes over the views of a chunk, and a single one has no variance, got chunk=1: "
-            "choose at least 2, or a head with batch_norm=False"
+            "the head normalizes over the views of a chunk, and a single one has no variance, got "
+            f"chunk={config.chunk} for {config.batch_size} rows: choose "
+            f"{'at least 2' if config.batch_size % 2 == 0 else 'at least 3'}, or a head with batch_norm=False"
         )
 
 

@@ -27,7 +27,7 @@ def check_masked(config: TrainingConfig) -> None:
     if not isinstance(config.encoder, VisionTransformerConfig):
         raise ValueError(
             f"masks hide patches from a Vision Transformer, and {config.encoder!r} has none: choose "
-            "VisionTransformerConfig(), or leave masked out"
+            "VisionTransformerConfig()"
         )
     whole = {
         "equivariance": config.equivariance is not None,

@@ -134,6 +134,27 @@ def fitting_transformer(size: int) -> VisionTransformerConfig:
         >>> [fitting_transformer(size).patch for size in (8, 28, 32, 64, 224)]
         [2, 2, 4, 8, 16]
     """
-    largest = min(LARGEST_PATCH, max(2, size // MOST_PATCHES_A_SIDE))
-    fitting = [patch for patch in range(1, largest + 1) if size % (2 * patch) == 0]
+    fitting = [patch for patch in range(1, _largest_patch(size) + 1) if size % (2 * patch) == 0]
     return VisionTransformerConfig(patch=fitting[-1]) if fitting else VisionTransformerConfig()
+
+
+def fitting_size(size: int) -> int:
+    """Return the largest size, up to the given one, for which `fitting_transformer` has about 8 x 8 patches.
+
+    Sizes with patches of at least half the usual side, and of 2, stay as they are.
+
+    Args:
+        size: height and width of the images in pixels, 8 or more.
+
+    Example:
+        >>> [fitting_size(size) for size in (9, 28, 34, 37, 64)]
+        [8, 28, 32, 32, 64]
+    """
+    largest = _largest_patch(size)
+    if any(size % (2 * patch) == 0 for patch in range(max(2, (largest + 1) // 2), largest + 1)):
+        return size
+    return size // (2 * largest) * 2 * largest
+
+
+def _largest_patch(size: int) -> int:
+    return min(LARGEST_PATCH, max(2, size // MOST_PATCHES_A_SIDE))

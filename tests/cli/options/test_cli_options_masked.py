@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import numpy as np
 import pytest
+from PIL import Image
 
 from tammes import recipes
 from tammes.cli.options.compare import parse as parse_compare
@@ -26,6 +30,42 @@ def test_can_and_mae_are_names() -> None:
     assert config_of("mae --masked.rate 0.5").masked == Masked(
         contrast=0.0, reconstruction=1.0, denoising=0.0, rate=0.5, noise=0.0
     )
+
+
+def test_usual_sizes_of_a_folder_are_those_that_patches_divide(tmp_path: Path) -> None:
+    for number in range(8):
+        pixels = np.random.default_rng(number).integers(0, 255, (37, 40, 3), dtype=np.uint8)
+        Image.fromarray(pixels).save(tmp_path / f"{number}.png")
+    words = f"--data {tmp_path} --epochs 1"
+    for name, size, patch in (
+        ("can", 32, 4),
+        ("mae encoder:vit --encoder.patch 6", 36, 6),
+        ("simclr --temperature 0.5 encoder:vit --encoder.patch 5", 35, 5),
+        ("simclr --temperature 0.5", 37, None),
+    ):
+        first, *rest = name.split(" encoder:vit")
+        parts = f" encoder:vit{rest[0]}" if rest else ""
+        choice = parse(f"{first} {words}{parts}".split())
+        images, _ = choice.training.load(choice.source)
+        assert images.size == size
+        encoder = choice.training.config(images, str(tmp_path)).encoder
+        assert patch == (encoder.patch if isinstance(encoder, VisionTransformerConfig) else None)
+    compared = parse_compare(["simclr", "can", *words.split()])
+    images, _ = compared.training.load(compared.source, masks=compared.has_masks)
+    assert images.size == 32
+
+
+def test_masks_are_for_images(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("one\ntwo\n" * 20)
+    choice = parse(["can", "--data", str(tmp_path)])
+    with pytest.raises(
+        ValueError, match=r"masks \(can, .* hide patches of images, but .* holds texts: choose"
+    ):
+        choice.training.load(choice.source)
+    with pytest.raises(ValueError, match=r"has none: choose VisionTransformerConfig\(\)"):
+        config_of("can encoder:resnet18")
+    with pytest.raises(ValueError, match=r"at least 2, got 1$"):
+        config_of("mae --batch-size 1")
 
 
 def test_any_objective_takes_the_place_of_simclr() -> None:

@@ -30,7 +30,7 @@ class Encode:
             random-walk (probabilities of being back), heat (heat still at the node), angles (of the first
             eigenspaces), projectors (of the vector of ones onto the first eigenspaces).
         count: Columns of each encoding but heat: eigenvectors, steps, or eigenspaces.
-        times: Times of heat, of which each is a column.
+        times: Times of heat, of which each is a column (by default 0.5 1 2 4 8 16).
         run: Folder of a run whose encoder has positions (encoder.positions:sign-invariant or
             basis-invariant): its trained SignNet or BasisNet is written as the column learned.
         split: Part of a table (hf:PATH) that has several.
@@ -46,7 +46,7 @@ class Encode:
         "projectors",
     )
     count: int = 8
-    times: Annotated[tuple[float, ...], tyro.conf.arg(metavar="TIMES")] = (0.5, 1.0, 2.0, 4.0, 8.0, 16.0)
+    times: Annotated[tuple[float, ...] | None, tyro.conf.arg(metavar="TIMES")] = None
     run: Path | None = None
     split: str | None = None
 
@@ -56,10 +56,13 @@ class Encode:
             raise ValueError("give each --encoding once")
         if not self.encoding and self.run is None:
             raise ValueError("give at least one --encoding, or a --run")
-        if not self.times:
-            raise ValueError("give at least one of --times")
-        for time in self.times:
-            check_number("each of --times", time, minimum=0)
+        if self.times is not None:
+            if not self.times:
+                raise ValueError("give at least one of --times")
+            if "heat" not in self.encoding:
+                raise ValueError("--times is for --encoding heat, which was not chosen: leave it out")
+            for time in self.times:
+                check_number("each of --times", time, minimum=0)
         if self.out.suffix != ".parquet":
             raise ValueError(f"--out must end in .parquet, got {self.out}")
 

@@ -51,7 +51,8 @@ class Plan:
 
     def __post_init__(self) -> None:
         for name in ("rows", "batch", "dim", "devices", "epochs"):
-            check_integer(f"--{name}", getattr(self, name))
+            fewest = 2 if name == "batch" else 1
+            check_integer(f"--{name}", getattr(self, name), minimum=fewest)
             check_number(f"--{name}", getattr(self, name), maximum=_MOST)
         for name in ("rate", "bandwidth", "throughput"):
             if getattr(self, name) is not None:

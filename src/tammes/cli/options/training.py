@@ -9,7 +9,7 @@ import tyro
 from tammes import recipes
 from tammes.checks import check_integer, check_seed
 from tammes.cli.graph_data import are_nodes
-from tammes.cli.images import mirrors, size_and_channels
+from tammes.cli.images import has_own_test_images, mirrors, size_and_channels, size_in_patches
 from tammes.cli.loading import find_in_current_folder, kind_of, load_split
 from tammes.cli.options.data import Split
 from tammes.cli.options.head import HeadOptions, head_option
@@ -145,13 +145,23 @@ class TrainingOptions:
     window: tuple[float, float] | None = None
     adjacent: bool = False
 
-    def load(self, source: Split) -> tuple[Data, Data | None]:
+    def load(self, source: Split, *, masks: bool = False) -> tuple[Data, Data | None]:
         """Read the training data and, for labeled data, the data to measure on.
+
+        Args:
+            source: options of the data.
+            masks: whether images have masks that are no setting yet.
 
         Raises:
             ValueError: for settings of another kind of data.
         """
         kind, encoder = kind_of(source), self.settings.get("encoder")
+        masks = masks or self.settings.get("masked") is not None
+        if masks and kind != "images":
+            raise ValueError(
+                f"masks (can, mae, masked:can) hide patches of images, but {source.data} holds {kind}: "
+                "choose another objective, such as simclr"
+            )
         if self.adjacent:
             if kind == "images" and is_empty_of_images(source.data):
                 kind = "texts"
@@ -189,6 +199,8 @@ class TrainingOptions:
         shape = size_and_channels(
             source.data, self.size, self.channels, largest, source.format.split, source.image_column
         )
+        if self.size is None and not has_own_test_images(source.data):
+            shape = size_in_patches(shape[0], encoder, masks=masks), shape[1]
         images = load_split(source, shape)
         if isinstance(encoder, TextEncoderConfig):
             name = NAMES[type(encoder)]
