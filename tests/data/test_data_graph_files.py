@@ -11,7 +11,7 @@ import torch
 
 from tammes.data import edge_lists, node_set, tu_set, tu_sets
 from tammes.data.edge_lists import holds_edge_lists, named_edge_lists
-from tammes.data.tu_sets import tu_files
+from tammes.data.tu_files import tu_files
 from tiny import random_graph_set, write_tu_set
 
 

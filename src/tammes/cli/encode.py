@@ -16,7 +16,7 @@ from tammes.data import GraphBatch, GraphSet, tu_set
 from tammes.data.edge_lists import named_edge_lists
 from tammes.data.graph_tables import graph_table
 from tammes.data.stream_files import is_stream
-from tammes.data.tu_sets import tu_files
+from tammes.data.tu_files import tu_files
 from tammes.encoders.graph_positions import GraphPositions
 from tammes.spectral.eigen.eigenpairs import Eigenpairs, eigenpairs
 from tammes.spectral.encodings import (

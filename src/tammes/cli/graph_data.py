@@ -8,7 +8,7 @@ from tammes.data import GraphSet, GraphStream, NodeSet, edge_lists, graph_stream
 from tammes.data.edge_lists import holds_edge_lists
 from tammes.data.graph_tables import holds_graph_table
 from tammes.data.stream_files import is_stream
-from tammes.data.tu_sets import tu_files
+from tammes.data.tu_files import tu_files
 
 NODES = "nodes:"
 """Beginning of the name of a graph whose nodes are the rows."""

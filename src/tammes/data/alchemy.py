@@ -13,7 +13,7 @@ from torch import Tensor
 from tammes.checks import check_file
 from tammes.data.labeled_graphs import LabeledGraphs
 from tammes.data.published_files import Part
-from tammes.data.tu_sets import EDGES, INDICATOR, TUFiles, only_set
+from tammes.data.tu_files import EDGES, INDICATOR, TUFiles, only_set
 
 NAME = "alchemy_full"
 """Name of the set in the TU collection."""

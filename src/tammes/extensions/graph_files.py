@@ -5,7 +5,8 @@ from pathlib import Path
 import torch
 
 from tammes.data.edge_lists import numbered_edges
-from tammes.data.tu_sets import downloaded_set, only_set, tu_files
+from tammes.data.tu_files import only_set, tu_files
+from tammes.data.tu_sets import downloaded_set
 from tammes.extensions.graphs import Graphs
 
 

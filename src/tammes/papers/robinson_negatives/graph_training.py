@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from tammes.data import GraphSet, tu_set
-from tammes.data.tu_sets import tu_files
+from tammes.data.tu_files import tu_files
 from tammes.encoders import GINEncoderConfig, ProjectionHeadConfig, ShortcutHeadConfig
 from tammes.evaluation import SVM, CrossValidation, degree_histograms, equal_graphs, wl_features
 from tammes.evaluation.svm import COSTS
