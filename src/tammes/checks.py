@@ -5,11 +5,12 @@ Every check names the argument, what was expected and what came.
 
 from __future__ import annotations
 
+import difflib
 import errno
 import math
 import os
 import stat
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from numbers import Real
 from pathlib import Path
 from typing import Any, TypeGuard
@@ -56,6 +57,16 @@ def is_integer(value: object, *, minimum: int = 1) -> TypeGuard[int]:
         (True, False, False, False)
     """
     return isinstance(value, int) and not isinstance(value, bool) and value >= minimum
+
+
+def nearest(word: str, known: Iterable[str]) -> str | None:
+    """Return the word of those known that another one may stand for by mistake; None if none is like it.
+
+    Example:
+        >>> nearest("simcrl", ["simclr", "dcl"])
+        'simclr'
+    """
+    return next(iter(difflib.get_close_matches(word, list(known), n=1)), None)
 
 
 def check_integer(name: str, value: object, *, minimum: int = 1, reason: str = "") -> int:

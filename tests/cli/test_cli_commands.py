@@ -117,6 +117,8 @@ def test_a_run_that_exists_is_kept(trained: Path, data: Path, capsys: pytest.Cap
     command = f"train {SIMCLR} {NETWORK} --data {data} --out {trained}"
     before = (trained / "model.safetensors").read_bytes()
     assert "there is a run in" in fails(capsys, command)
+    # That is said before the data are read, which may take long.
+    assert "there is a run in" in fails(capsys, f"train {SIMCLR} {NETWORK} --data nowhere --out {trained}")
     assert "training.seed was 0, now 5" in fails(capsys, f"{command} --seed 5 --resume")
     assert "exclude each other" in fails(capsys, f"{command} --resume --overwrite")
     assert (trained / "model.safetensors").read_bytes() == before

@@ -70,6 +70,7 @@ def test_a_condition_that_holds_is_exit_code_1(table: Path, capsys: pytest.Captu
     ("words", "message"),
     [
         ("--labels kind", "expected a column kind"),
+        ("--labels lable", "did you mean label?"),
         ("--labels same", "two classes at least"),
         ("--labels few.npy", "expected one entry in few.npy for each of 200 rows, got the shape (3, 4)"),
         ("--labels none.npy", "No such file"),

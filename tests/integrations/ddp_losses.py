@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import torch
 import torch.distributed as dist
 from torch import Tensor, nn
@@ -44,6 +46,10 @@ def failing(a: Tensor, b: Tensor) -> Tensor:
 
 def without_graph(a: Tensor, b: Tensor) -> Tensor:
     return torch.zeros(())
+
+
+def ended(a: Tensor, b: Tensor) -> Tensor:
+    os._exit(0)
 
 
 def waiting(a: Tensor, b: Tensor) -> Tensor:

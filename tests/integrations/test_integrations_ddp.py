@@ -50,6 +50,11 @@ def test_an_error_of_the_loss_is_repeated(loss: object, words: str) -> None:
         check_ddp(loss)  # type: ignore[arg-type]
 
 
+def test_a_process_that_ends_early_is_told() -> None:
+    with pytest.raises(ValueError, match=r"process 0 of 2 ended before the loss did: start check_ddp under"):
+        check_ddp(ddp_losses.ended)
+
+
 def test_processes_that_wait_for_each_other_are_ended() -> None:
     with pytest.raises(ValueError, match=r"the loss (did not end|failed on process 0)"):
         check_ddp(ddp_losses.waiting, timeout=5)

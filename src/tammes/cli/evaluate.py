@@ -5,7 +5,7 @@ import json
 from contextlib import chdir
 from typing import Any
 
-from tammes.cli.console import plain_console
+from tammes.cli.console import plain_console, print_table
 from tammes.cli.data_of_run import data_of_run
 from tammes.cli.exhibit import embedded_views, pairs_of
 from tammes.cli.graph_scores import evaluated, graph_table, said_of_equal, said_of_kernel
@@ -100,7 +100,7 @@ def _evaluate(choice: Evaluate) -> None:
         record(choice.run, protocols.results)
         return
     for table in protocols.tables():
-        plain_console().print(table)
+        print_table(table)
     for sentence in dict.fromkeys(protocols.said):  # two classifiers may give rise to the same one
         print(sentence)
     record(choice.run, protocols.results)  # last: what is printed is not lost where this fails
@@ -126,9 +126,7 @@ def _evaluate_linear(choice: Evaluate, run: Run, train: Data, test: Data) -> tup
         return scores, numbers
     geometry = ["-" if aligned is None else f"{aligned:.3f}", f"{uniform:.3f}"]
     row = choice.run.resolve().name, [scores], geometry
-    plain_console().print(
-        score_table(test, "encoder", [row], test_rows=len(test), more=["alignment", "uniformity"])
-    )
+    print_table(score_table(test, "encoder", [row], test_rows=len(test), more=["alignment", "uniformity"]))
     print(_in_words(turned))
     if (said := left_out(train, test)) is not None:
         print(said)

@@ -20,6 +20,8 @@ from tammes.encoders import VisionTransformerConfig
 from tammes.training.pretraining import fitting_size
 
 DIGITS, GLYPHS, TRIFEATURE, DIGITS_OVER = "digits", "glyphs", "trifeature", "digits-over"
+INCLUDED = (DIGITS, GLYPHS, TRIFEATURE, DIGITS_OVER)
+"""Words that name images of the package."""
 DIGITS_SIZE = 8
 
 

@@ -6,10 +6,11 @@ from pathlib import Path
 
 import torch
 
+from tammes.checks import nearest
 from tammes.cli.failures import print_line
 from tammes.cli.graph_data import NODES, are_graphs, are_nodes, holds_graphs, load_graphs, load_nodes
 from tammes.cli.holding_out import hold_out
-from tammes.cli.images import has_own_test_images, load_parts
+from tammes.cli.images import INCLUDED, has_own_test_images, load_parts
 from tammes.cli.options.data import Source, Split
 from tammes.cli.output import counted
 from tammes.cli.texts import is_empty_of_images, load_texts, looks_like_texts
@@ -155,6 +156,10 @@ def _part(source: Source, path: str, shape: Shape | VolumeShape | None) -> Data:
             strict=source.strict,
             unchecked=source.unchecked,
             cache=source.cache,
+        )
+    if not Path(path).exists() and (meant := nearest(path, INCLUDED)) is not None:
+        raise ValueError(
+            f"expected a folder of images at {path}, found no such folder: did you mean {meant}?"
         )
     return folder(
         path,

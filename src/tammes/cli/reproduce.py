@@ -70,4 +70,5 @@ def _show(found: Sequence[Entry]) -> None:
     for entry in found:
         needs = "" if entry.data is None else "(--data)" if entry.optional else "--data"
         line = f"{entry.name:<{widest}}  {needs:<8}  {entry.statement}"
-        console.print(line, no_wrap=True, overflow="ellipsis")
+        is_seen = console.is_terminal  # by a program, lines are whole
+        console.print(line, no_wrap=True, overflow="ellipsis" if is_seen else "ignore", crop=is_seen)

@@ -1,5 +1,6 @@
 """`tammes train`: one objective on the user's own images or texts, kept in a folder."""
 
+import re
 import shlex
 from contextlib import nullcontext
 from dataclasses import replace
@@ -61,6 +62,17 @@ def _is_of_large_products(config: TrainingConfig) -> bool:
     return isinstance(network, GRUConfig | TextTransformerConfig) and network.width >= WIDE
 
 
+def _name_of(data: str) -> str:
+    """Return the name of a run: that of its data, without what a shell would expand.
+
+    Example:
+        >>> _name_of("shards/train-{000..002}.tar")
+        'train-000-002.tar'
+    """
+    name = Path(data.removeprefix(NODES)).resolve().name
+    return re.sub(r"\{(.*?)\}", lambda found: found[1].replace("..", "-").replace(",", "-"), name)
+
+
 def main(choice: Train) -> None:
     """Train, measure, and write the page."""
     machine = Machine(
@@ -71,7 +83,7 @@ def main(choice: Train) -> None:
         patience=choice.patience,
     )
     folder = RunFolder(
-        path=choice.out or Path("runs") / Path(choice.source.data.removeprefix(NODES)).resolve().name,
+        path=choice.out or Path("runs") / _name_of(choice.source.data),
         resume=choice.resume,
         overwrite=choice.overwrite,
         checkpoint_every=choice.checkpoint_every,
@@ -79,6 +91,8 @@ def main(choice: Train) -> None:
         copy=None if choice.copy_to is None else FolderCopy(choice.copy_to),
     )
     check_text(folder.path.resolve().name)  # of the report, and perhaps the name of the current folder
+    if machine.launch.count == 1:  # of several processes the first alone reads the folder
+        folder.check_free()  # before the data are read, which may take long
     training = _as_before(choice.training, folder)
     data, held_out = training.load(choice.source)
     check_rows(data)

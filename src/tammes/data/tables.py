@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from tammes.checks import check_file
+from tammes.checks import check_file, nearest
 from tammes.data.listing import listing
 from tammes.data.passages import Passage, read_text
 
@@ -231,12 +231,14 @@ def _check_columns(wanted: Sequence[str], found: Sequence[str], where: str | Pat
     times = Counter(found)
     for column in wanted:
         if times[column] == 0:
-            hint = (
-                "; name another with text_column, or the two of a table of pairs with anchor_column and "
-                "positive_column"
-                if column == TEXT and found
-                else ""
-            )
+            hint, meant = "", nearest(column, found)
+            if column == TEXT and found:
+                hint = (
+                    "; name another with text_column, or the two of a table of pairs with anchor_column and "
+                    "positive_column"
+                )
+            elif meant is not None:
+                hint = f": did you mean {meant!r}?"
             raise ValueError(
                 f"expected a column {column!r} in {where}, found {listing(found) or 'none'}{hint}"
             )

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
 import math
 import operator
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
+from tammes.checks import nearest
 from tammes.diagnosis.measure import NEEDS, Measure
 
 _OPERATORS: dict[str, Callable[[float, float], bool]] = {
@@ -189,6 +189,6 @@ def _check_name(name: str, known: Iterable[str]) -> None:
     names = list(known)
     if name in names:
         return
-    near = difflib.get_close_matches(name, names, n=1)
-    question = f": did you mean {near[0]}? There is" if near else "; there is"
+    meant = nearest(name, names)
+    question = f": did you mean {meant}? There is" if meant else "; there is"
     raise ValueError(f"there is no measure {name}{question} {', '.join(names)}")

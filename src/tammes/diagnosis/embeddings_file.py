@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tammes.checks import nearest
 from tammes.diagnosis.formats import Opened, opened
 
 IN_MEMORY = 2**33
@@ -67,10 +68,11 @@ def read_embeddings(
     missing = [name for name in columns if name not in file.columns]
     if missing:
         others = _listed(file.columns) or "no columns"
+        meant = nearest(missing[0], file.columns)
         unfit = f", and of another length {_listed(file.others)}" if file.others else ""
         raise ValueError(
             f"expected a column {missing[0]} in {path}, which has {others} beside the embeddings {file.name}"
-            f"{unfit}"
+            f"{unfit}{'' if meant is None else f': did you mean {meant}?'}"
         )
     rows, found = _all(file, columns)
     return Embeddings(name=file.name, **_usable(path, rows, found, drop))

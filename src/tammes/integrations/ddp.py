@@ -177,10 +177,16 @@ def _in_processes(
             error, result = Path(f"{folder}/{name}-{rank}.error"), Path(f"{folder}/{name}-{rank}.pt")
             if error.exists():
                 raise ValueError(f"the loss failed on process {rank} of {world}: {error.read_text()}")
-            if late or not result.exists():
+            if not late and not result.exists():
                 raise ValueError(
-                    f"the loss did not end within {timeout:g} s on {late} of {size} processes, or ended one "
-                    "of them: do all make the same exchanges?"
+                    f"process {rank} of {world} ended before the loss did: start check_ddp under "
+                    '`if __name__ == "__main__":`, since each process imports your program anew; or does the '
+                    "loss end its process?"
+                )
+            if late:
+                raise ValueError(
+                    f"the loss did not end within {timeout:g} s on {late} of {size} processes: do all make "
+                    "the same exchanges?"
                 )
             found.append([_Result(value=value, gradient=gradient) for value, gradient in torch.load(result)])
         return [own for (own,) in found[:size]], found[size]

@@ -61,8 +61,8 @@ class DistributedGroup(Group):
         if not (dist.is_available() and dist.is_initialized()):
             raise ValueError(
                 "torch.distributed is not initialized: start the processes with torchrun and call "
-                "torch.distributed.init_process_group() first; for one process, use InBatch(), or a Queue "
-                "without gather"
+                "torch.distributed.init_process_group() first; for one process, use InBatch(), or Queue(...) "
+                "or TwoTowers(...) without gather"
             )
         if dist.get_rank(self.process_group) < 0:
             raise ValueError(f"this process, rank {dist.get_rank()}, is not in the process group given")

@@ -182,20 +182,32 @@ class RunFolder:
             )
         if self.resume:
             return self._resume(config, steps_per_epoch, module)
+        self.check_free()
+        if self.config.exists():
+            self._delete()
+        if self.copy is not None:
+            names = [file.relative_to(self.path).as_posix() for file in self._in_order]
+            self.copy.prepare(names, overwrite=self.overwrite)
+        self._write(config)
+        return None
+
+    def check_free(self) -> None:
+        """Refuse a folder with a run, unless it is to be resumed or replaced, and one with other files.
+
+        Raises:
+            ValueError: with what to do.
+        """
+        self._check_is_folder()
+        if self.resume:
+            return
         if self.config.exists():
             if not self.overwrite:
                 raise ValueError(
                     f"there is a run in {self.path} already: resume it with resume=True, replace it with "
                     "overwrite=True, or name another folder"
                 )
-            self._delete()
         elif self.path.exists() and not self._is_empty():
             raise ValueError(f"{self.path} is not empty and holds no run: name another folder")
-        if self.copy is not None:
-            names = [file.relative_to(self.path).as_posix() for file in self._in_order]
-            self.copy.prepare(names, overwrite=self.overwrite)
-        self._write(config)
-        return None
 
     def _is_empty(self) -> bool:
         """Return whether the folder is empty but for what a process killed at the very start has left."""

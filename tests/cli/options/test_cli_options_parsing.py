@@ -190,6 +190,15 @@ def test_a_missing_temperature_is_asked_for_with_a_good_start(
         ("reproduce negative-text", "there is no entry negative-text: did you mean negatives-text?"),
         ("solve max-cliques", "there is no problem max-cliques: did you mean max-clique?"),
         ("theory negative", "there is no table negative: did you mean negatives?"),
+        ("train simclr --temperature 0.2 --data dgits --out nowhere", "no such folder: did you mean digits?"),
+        (
+            "train mae --data digits --encoder.patch 2",
+            "--encoder.patch is an option of encoder:vit: write one of them before it",
+        ),
+        (
+            "compare simclr hcl --data digits --positives.candidates=3 encoder:convnet",
+            "--positives.candidates is an option of positives:active: write",
+        ),
         ("train simclr --temperature 0.2 --data digits --epoch 3", "Perhaps you meant: --epochs"),
         ("embed run --out e.npz --data digits --batchsize 3", "Perhaps you meant: --batch-size"),
     ],

@@ -145,6 +145,9 @@ def test_a_table_with_columns_trains_too_and_its_classes_are_known_by_name(
     message = fails(capsys, f"{TRAIN} --text-column words", "--data", table, "--out", tmp_path / "no")
     assert "expected a column 'words'" in message
     assert "sentence, author" in message
+    columns = "--text-column sentence --label-column autor"
+    message = fails(capsys, f"{TRAIN} {columns}", "--data", table, "--out", tmp_path / "no")
+    assert message.endswith("found sentence, author: did you mean 'author'?")
     assert "'text'" in (message := fails(capsys, TRAIN, "--data", table, "--out", tmp_path / "no"))
     assert "name another with --text-column" in message
 

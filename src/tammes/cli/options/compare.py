@@ -13,6 +13,7 @@ from tammes.cli.options import training
 from tammes.cli.options.data import RARE, Accelerator, Split
 from tammes.cli.options.objective import CAN, MAE, QUICK_THOUGHTS, RecipeSettings, compared
 from tammes.cli.options.parsing import Option, Options, check_word, fields_of, made, text_of
+from tammes.cli.options.parts import check_parts
 from tammes.cli.options.training import TrainingOptions, made_training, training_options
 from tammes.training import Data, Masked, TrainingConfig
 
@@ -97,7 +98,9 @@ def parse(words: Sequence[str]) -> Compare:
                 f"{QUICK_THOUGHTS}, and lay the runs over each other by tammes report RUN RUN"
             )
         check_word("objective", word, compared())
-    choice: Compare = options().parse("compare", words)
+    known = options()
+    check_parts(known.options, words)
+    choice: Compare = known.parse("compare", words)
     return replace(choice, words=tuple(words))
 
 

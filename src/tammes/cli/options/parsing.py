@@ -5,7 +5,6 @@ given first, then the usual ones, and names the rare ones, which `--help-all` ex
 """
 
 import dataclasses
-import difflib
 import inspect
 import re
 import shlex
@@ -20,6 +19,7 @@ from typing import Annotated, Any
 import tyro
 from tyro.constructors import ConstructorRegistry, PrimitiveConstructorSpec, PrimitiveTypeInfo
 
+from tammes.checks import nearest
 from tammes.cli.failures import in_words_of_shell, is_first_on_machine
 
 NO_DEFAULT = inspect.Parameter.empty
@@ -270,8 +270,8 @@ def check_word(kind: str, word: str, known: Iterable[str]) -> None:
     known = list(known)
     if word in known or word.replace("_", "-") in known:
         return
-    near = difflib.get_close_matches(word, known, n=1)
-    question = f": did you mean {near[0]}? There is" if near else "; there is"
+    meant = nearest(word, known)
+    question = f": did you mean {meant}? There is" if meant else "; there is"
     raise ValueError(f"there is no {kind} {word}{question} {', '.join(known)}")
 
 

@@ -7,14 +7,14 @@ import re
 import textwrap
 import types
 import typing
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache, partial
 from itertools import pairwise
 from typing import Annotated, Any
 
 import tyro
 
-from tammes.cli.options.parsing import NO_DEFAULT, Option, Words, constructor_of, explanations
+from tammes.cli.options.parsing import NO_DEFAULT, Option, Words, constructor_of, explanations, words_of
 from tammes.encoders import (
     BagOfWordsConfig,
     ConvNetConfig,
@@ -175,6 +175,42 @@ def _named(annotation: Any, default: Any, none: tuple[str, str]) -> Iterator[tup
         name = NAMES.get(annotation) or _with_hyphens(annotation.__name__)
         given = default if type(default) is annotation else NO_DEFAULT
         yield name, Annotated[annotation, subcommand(annotation, name, given)]
+
+
+def check_parts(options: Mapping[str, Option], words: Sequence[str]) -> None:
+    """Refuse an option of a part that no word chooses, and that would only be unrecognized.
+
+    Args:
+        options: options of a command by name.
+        words: words of the shell.
+
+    Raises:
+        ValueError: with the parts that have the option.
+    """
+    named = {word.partition(":")[0] for word in words if ":" in word and not word.startswith("-")}
+    for word in words:
+        name, dot, option = word.removeprefix("--").partition(".")
+        if not word.startswith("--") or not dot or name in named or name not in options:
+            continue
+        field, (annotation, default) = option.partition("=")[0], options[name]
+        owners = _owners(annotation, field.replace("-", "_")) if default is None else []
+        if owners:
+            raise ValueError(
+                f"--{name}.{field} is an option of {', '.join(f'{name}:{each}' for each in owners)}: "
+                "write one of them before it"
+            )
+
+
+def _owners(annotation: Any, field: str) -> list[str]:
+    """Return the words of the parts, among those that an option can choose, that have a field."""
+    parts = typing.get_args(typing.get_args(annotation)[0])
+    found = []
+    for word, part in zip(words_of(annotation), parts, strict=False):
+        (marked,) = getattr(part, "__metadata__", (None,))
+        make = getattr(marked, "constructor_factory", None)
+        if make is not None and field in inspect.signature(make()).parameters:
+            found.append(word)
+    return found
 
 
 def _with_hyphens(name: str) -> str:

@@ -32,7 +32,7 @@ from tammes.cli.options.parsing import (
     text_of,
     words_of,
 )
-from tammes.cli.options.parts import of_part, options_of, summary_of
+from tammes.cli.options.parts import check_parts, of_part, options_of, summary_of
 from tammes.cli.options.training import TrainingOptions, made_training, training_options
 from tammes.objective import Objective
 from tammes.training import Care, Masked
@@ -117,9 +117,12 @@ def parse(words: Sequence[str]) -> Train:
         check_word("objective", name, makers())
         of_objective = options(makers()[name])
         _check_owner(name, words[1:], of_objective)
+        check_parts(of_objective.options, words[1:])
         choice: Train = of_objective.parse(f"train {name}", words[1:])
     else:  # the objective comes later, or nothing but help is wanted
-        choice = options().parse("train", words)
+        of_any = options()
+        check_parts(of_any.options, words)
+        choice = of_any.parse("train", words)
     return replace(choice, words=tuple(words))
 
 
