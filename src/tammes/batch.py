@@ -249,12 +249,6 @@ def _as_pairs(
     plain: bool,
 ) -> Pairs | None:
     """Return the pairs to evaluate; None for plain views, whose layout is known, unless not `plain`."""
-    if labels is not None and selection.keys_are_ids:
-        raise ValueError(
-            f"labels came with {selection!r}, which does not read them: write ids=labels for rows of a class "
-            "that are positives, choose selection=OtherLabels() to leave them out of the negatives, or leave "
-            "labels out"
-        )
     if len(views) == 1 and isinstance(views[0], Pairs):
         if ids is not None or labels is not None:
             raise ValueError("ids and labels belong to the Pairs: give them to the source that makes them")

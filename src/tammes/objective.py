@@ -23,7 +23,7 @@ from tammes.batch import Batch, batch_of
 from tammes.checks import is_finite
 from tammes.citation import citation_of
 from tammes.closed_form import closed_form, form_of
-from tammes.contrast import Contrast, InfoNCE, Sigmoid
+from tammes.contrast import Contrast, InfoNCE, Sigmoid, SupCon
 from tammes.correction import Correction
 from tammes.coupling import Coupling, Fit, Uniform
 from tammes.deferred import DeferredCheck
@@ -137,9 +137,9 @@ class Objective:
                 own, and differentiated.
 
         Raises:
-            ValueError: views that do not fit together, NaN or infinity or a zero-length row in them, an
-                anchor without a positive or a negative, k above the number of negatives, an anchor whose
-                negatives all have a weight of zero.
+            ValueError: views that do not fit together, labels without ids for `SupCon`, NaN or infinity or a
+                zero-length row in them, an anchor without a positive or a negative, k above the number of
+                negatives, an anchor whose negatives all have a weight of zero.
         """
         if torch.compiler.is_compiling():
             from tammes.compiled import evaluate
@@ -295,6 +295,11 @@ class Objective:
         *,
         defers: bool = False,
     ) -> Batch:
+        if isinstance(self.contrast, SupCon) and labels is not None and ids is None:
+            raise ValueError(
+                "labels came with SupCon, whose positives are decided by ids: write ids=labels for rows of a "
+                "class that are positives; labels alone choose negatives (OtherLabels)"
+            )
         return batch_of(
             views,
             ids=ids,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -174,7 +175,7 @@ def lines_of(path: Path, *, fewest: int) -> list[tuple[int, list[str]]]:
         text = check_file(path).read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:
         raise ValueError(f"expected text in UTF-8 in {path}, got other bytes ({error})") from error
-    if text.lstrip().startswith(("{", "[")):
+    if _is_json(text):
         raise ValueError(f"expected two nodes in each line of {path}, got JSON: write its edges as lines")
     found = []
     for number, line in enumerate(text.splitlines(), start=1):
@@ -187,6 +188,17 @@ def lines_of(path: Path, *, fewest: int) -> list[tuple[int, list[str]]]:
             )
         found.append((number, words))
     return found
+
+
+def _is_json(text: str) -> bool:
+    """Return whether a text is an object or a list of JSON; the name of a node may begin with a bracket."""
+    if not text.lstrip().startswith(("{", "[")):
+        return False
+    try:
+        json.loads(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _words(line: str, where: str) -> list[str]:
