@@ -30,6 +30,41 @@ OBJECTIVES: dict[str, Callable[..., Tensor]] = {
 pytestmark = pytest.mark.filterwarnings("ignore:The .grad attribute of a Tensor")
 
 
+@pytest.mark.parametrize("name", ["simclr", "hcl"])
+def test_torch_func_transforms_the_dense_loss(name: str) -> None:
+    objective = OBJECTIVES[name]
+    assert isinstance(objective, tammes.Objective)
+    small = replace(objective, engine=Dense())
+    first, second = (view.double() for view in views(5))
+    given = first.clone().requires_grad_()
+    (expected,) = torch.autograd.grad(objective(given, second), given)
+    torch.testing.assert_close(torch.func.grad(small)(first, second), expected, rtol=1e-12, atol=1e-12)
+    pairs = torch.func.grad(lambda a: small(tammes.Pairs.aligned(a, second)))(first)
+    (of_pairs,) = torch.autograd.grad(objective(tammes.Pairs.aligned(given, second)), given)
+    torch.testing.assert_close(pairs, of_pairs, rtol=1e-12, atol=1e-12)
+
+    along = torch.randn_like(first)
+    step = 1e-6 * along
+    change = torch.func.grad(small)(first + step, second) - torch.func.grad(small)(first - step, second)
+    hessian = torch.func.hessian(small)(first, second)
+    torch.testing.assert_close(
+        torch.einsum("ijkl, kl -> ij", hessian, along), change / 2e-6, rtol=1e-5, atol=1e-7
+    )
+    several = torch.stack([first, second, first + second])
+    each = torch.func.vmap(small, in_dims=(0, None))(several, second)
+    torch.testing.assert_close(each, torch.stack([small(one, second) for one in several]))
+
+
+def test_other_losses_say_what_torch_func_transforms() -> None:
+    first, second = views(5)
+    for objective in (
+        OBJECTIVES["simclr"],
+        replace(recipes.hcl_ot(temperature=0.5, epsilon=0.3), engine=Dense()),
+    ):
+        with pytest.raises(ValueError, match=r"softmax losses of the dense engine alone.*or backward\(\)"):
+            torch.func.grad(objective)(first, second)
+
+
 class Step(nn.Module):
     """Loss of a small encoder, with work before and after the objective."""
 

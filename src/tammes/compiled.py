@@ -1,9 +1,10 @@
-"""Objectives in steps that `torch.compile` traces, imported only while it does.
+"""Objectives in steps that `torch.compile` traces or `torch.func` transforms, imported only then.
 
 An objective decides by numbers that it reads from tensors: lengths, ids, ranges of exponents. Traced line by
 line it would break the graph twenty times, and be compiled anew for other numbers. So it breaks the graph
 once: the encoder is compiled whole, the objective runs as it does without a compiler. Only the softmax loss
-by the dense engine, of two views or of aligned pairs, needs no such number, and is a part of the graph.
+by the dense engine, of two views or of aligned pairs, needs no such number, and is a part of the graph: of
+plain operations, which `torch.func` transforms as well.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from tammes.coupling import Coupling, Hard, Uniform
 from tammes.module import Evaluates
 from tammes.pairs import Pairs
 from tammes.reduce import Dense
+from tammes.reduce.autograd import is_transformed
 from tammes.reduce.terms import softplus
 from tammes.selection import All
 
@@ -40,7 +42,11 @@ def evaluate(
     temperature: Tensor | None,
     bias: Tensor | None,
 ) -> Tensor:
-    """Return the loss, within the graph or between two graphs; arguments are those of the objective."""
+    """Return the loss, within the graph or between two graphs; arguments are those of the objective.
+
+    Raises:
+        ValueError: a loss that `torch.func` is to transform, and that is not made of plain operations.
+    """
     is_plain = ids is None and labels is None and bias is None
     if is_plain and _is_dense_softmax(objective, temperature):
         pair, pairs = _two_views(views), _aligned_pairs(views)
@@ -51,6 +57,12 @@ def evaluate(
             if pairs.reverse is None:
                 return loss
             return (loss + _dense_softmax(objective, _of_pairs(objective, pairs.reverse), temperature)) / 2
+    if not torch.compiler.is_compiling() and is_transformed():
+        raise ValueError(
+            "torch.func transforms softmax losses of the dense engine alone, with uniform or hard negatives "
+            "of two views or aligned pairs: take dataclasses.replace(objective, engine=Dense()), or plain "
+            "backward()"
+        )
     return _between_graphs(
         objective,
         *views,

@@ -29,6 +29,16 @@ def without_autocast(device: torch.device) -> AbstractContextManager[object]:
     return torch.autocast(device.type, enabled=False)
 
 
+def is_transformed() -> bool:
+    """Return whether a transformation of `torch.func` (grad, hessian, vmap, ...) runs.
+
+    Example:
+        >>> torch.func.grad(lambda x: x * is_transformed())(torch.tensor(2.0))
+        tensor(1.)
+    """
+    return torch._C._are_functorch_transforms_active()
+
+
 def first_order_only(
     gradients: tuple[Tensor | None, ...], inputs: tuple[Tensor | None, ...]
 ) -> tuple[Tensor | None, ...]:
@@ -59,7 +69,8 @@ class _FirstOrderOnly(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
         raise RuntimeError(
-            "second derivatives of an objective are not available: its gradient is computed without a graph"
+            "second derivatives of an objective are not available: its gradient is computed without a graph; "
+            "torch.func.hessian has those of small batches, with engine=Dense()"
         )
 
 
