@@ -95,6 +95,8 @@ def test_classes_of_supervised_contrast_come_as_ids() -> None:
         with pytest.raises(ValueError, match=r"labels came with SupCon, .*: write ids=labels for rows of a"):
             call(a, b, labels=labels)
     assert torch.equal(objective(a, b, ids=labels, labels=labels), objective(a, b, ids=labels))
+    of_views = dataclasses.replace(objective, selection=tammes.OtherLabels())
+    assert of_views(a, b, labels=labels).isfinite()  # they choose its negatives
 
 
 @pytest.mark.filterwarnings("ignore::tammes.SinkhornWarning")  # the engines take the same steps regardless

@@ -295,7 +295,8 @@ class Objective:
         *,
         defers: bool = False,
     ) -> Batch:
-        if isinstance(self.contrast, SupCon) and labels is not None and ids is None:
+        reads_ids_alone = isinstance(self.contrast, SupCon) and self.selection.keys_are_ids
+        if reads_ids_alone and labels is not None and ids is None:
             raise ValueError(
                 "labels came with SupCon, whose positives are decided by ids: write ids=labels for rows of a "
                 "class that are positives; labels alone choose negatives (OtherLabels)"

@@ -47,6 +47,7 @@ def test_it_prints_numbers_for_other_programs(capsys: pytest.CaptureFixture[str]
     ("words", "reason"),
     [
         ("--rows 10 --batch 20", "at least as many rows as a batch has pairs, got 10 rows and batches of 20"),
+        ("--rows 10 --batch 0", "--batch must be"),
         ("--rows 10 --batch 1", "--batch must be an integer of at least 2, got 1"),
         ("--rows 10 --batch 2 --devices 3", "at least one pair for every device"),
         ("--rows 10 --batch 2 --rate 0", "--rate must be a finite number above 0"),

@@ -380,6 +380,8 @@ def test_names_with_blanks_stand_between_tabs(tmp_path: Path) -> None:
     file = tmp_path / "towns.edges"
     file.write_text("new york\tboston\nboston\tsalt lake city\t0.5\n")
     assert named_edge_lists(file)[1] == node_set(file).names == ("new york", "boston", "salt lake city")
+    file.write_text("# from here to there, as the crow flies\na,b\n% two more, and a blank\nb, c 0.5\n")
+    assert named_edge_lists(file)[1] == ("a", "b", "c")
     file.write_text("new york,boston\n")
     for read in (edge_lists, node_set):
         with pytest.raises(ValueError, match=r"without blanks, or with tabs between them, got 'new york,bos"):

@@ -172,7 +172,9 @@ def test_large_images_have_a_residual_network() -> None:
 
 def test_normalization_in_the_head_needs_two_rows() -> None:
     photographs = images_of(torch.randint(256, (1, 3, 8, 8), dtype=torch.uint8).expand(100, 3, 8, 8))
-    with pytest.raises(ValueError, match="a single one has no variance, got chunk=1 for"):
+    with pytest.raises(
+        ValueError, match=r"a single one has no variance, got chunk=1 for \d+ rows: choose at least 2"
+    ):
         replace(suited(OBJECTIVE, photographs), chunk=1)
     with pytest.raises(ValueError, match="chunk=2 for 7 rows: choose at least 3"):
         replace(suited(OBJECTIVE, photographs), batch_size=7, chunk=2)

@@ -29,11 +29,10 @@ def conclusion(trial: Trial, baselines: Sequence[Trial]) -> str:
         trial: the trained objective, with a run for each seed.
         baselines: the encoder before training, then features without an encoder.
     """
-    sign = collapse(trial.runs)
-    collapsed = f"Collapsed: {sign}. Try first a lower --learning-rate, then a higher --temperature."
-    if sign is not None and (not baselines or trial.mean.knn is None):
-        return collapsed
+    collapsed = collapse(trial.runs)
     if not baselines or trial.mean.knn is None:
+        if collapsed is not None:
+            return collapsed
         if any(isinstance(run.config.training.positives, Adjacent | GivenPairs) for run in trial.runs):
             return (
                 "Not measured: tasks of sentences would say whether it has learned (tammes evaluate RUN "
@@ -54,8 +53,7 @@ def conclusion(trial: Trial, baselines: Sequence[Trial]) -> str:
     floors = ", ".join(f"{floor.name} {_percent(floor)} %" for floor in baselines)
     if not behind and not unclear:
         return f"Learned: {found} ({floors})."
-    is_above_untrained = baselines[0] not in (*behind, *unclear)
-    if sign is not None and not is_above_untrained:
+    if collapsed is not None and baselines[0] in (*behind, *unclear):  # no better than before training
         return collapsed
     worst = (behind or unclear)[0]
     is_untrained = worst is baselines[0]
@@ -80,11 +78,11 @@ def conclusion(trial: Trial, baselines: Sequence[Trial]) -> str:
 
 
 def collapse(runs: Sequence[Run]) -> str | None:
-    """Return the sign that embeddings have become equal in every run, or None.
+    """Return the sentence that embeddings have become equal in every run, or None.
 
     Those of an untrained encoder may be close to each other as well: a collapse brings them closer.
     """
-    signs = []
+    cosines = []
     for run in runs:
         known = [each.last for each in run.metrics if "negative_similarity" in each.last]
         if len(known) < 2 or not run.config.training.objective.normalize:
@@ -93,8 +91,13 @@ def collapse(runs: Sequence[Run]) -> str | None:
         are_alike = positive - negative < COLLAPSED and negative > ALIKE
         if not are_alike or negative < known[0]["negative_similarity"] - COLLAPSED:
             return None
-        signs.append(f"a positive is as similar as a negative (cosines {positive:.3f} and {negative:.3f})")
-    return signs[0] if signs else None
+        cosines.append(f"{positive:.3f} and {negative:.3f}")
+    if not cosines:
+        return None
+    return (
+        f"Collapsed: a positive is as similar as a negative (cosines {cosines[0]}). Try first a lower "
+        "--learning-rate, then a higher --temperature."
+    )
 
 
 def _percent(trial: Trial) -> str:

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from tammes.atomic import write_atomically
 from tammes.cli.graph_data import NODES, holds_graphs, load_nodes
-from tammes.cli.options.encode import Encode
+from tammes.cli.options.encode import TIMES, Encode
 from tammes.cli.output import counted, prepare_output
 from tammes.data import GraphBatch, GraphSet, tu_set
 from tammes.data.edge_lists import named_edge_lists
@@ -30,9 +30,6 @@ from tammes.training import load_run
 
 ENTRIES = 2**24
 """Largest number of entries of the eigenvectors that are held together, unless one graph has more."""
-
-TIMES = (0.5, 1.0, 2.0, 4.0, 8.0, 16.0)
-"""Times of heat unless others are chosen."""
 
 MOST_NODES = 8192
 """Largest graph whose eigenpairs are all computed: that takes two minutes on two cores, and 3.3 GB."""

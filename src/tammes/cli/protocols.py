@@ -298,7 +298,7 @@ class Protocols:
             over=counted(len(self.test), noun) if over is None else over,
             data=data,
             parts=parts,
-            of_whole=protocol.startswith(ROBUSTNESS),
+            replaces_protocol=protocol.startswith(ROBUSTNESS),
         )
         self.results.append(found)
         return found

@@ -179,8 +179,7 @@ def lines_of(path: Path, *, fewest: int) -> list[tuple[int, list[str]]]:
         raise ValueError(f"expected two nodes in each line of {path}, got JSON: write its edges as lines")
     found = []
     for number, line in enumerate(text.splitlines(), start=1):
-        words = _words(line, f"line {number} of {path}")
-        if not words or words[0].startswith(("#", "%")):
+        if line.lstrip().startswith(("#", "%")) or not (words := _words(line, f"line {number} of {path}")):
             continue
         if len(words) < fewest:
             raise ValueError(

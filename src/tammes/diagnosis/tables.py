@@ -174,11 +174,12 @@ def _check_words(
     stems = {found[1] for name in coordinates if (found := numbered[name]) is not None}
     for field in first.schema:
         found = numbered[field.name]
-        if found is None or found[1] not in stems or field.name in {*coordinates, *beside}:
+        is_other = found is None or found[1] not in stems or field.name in {*coordinates, *beside}
+        if is_other or not pa.types.is_string(field.type):
             continue
         cells = [str(each).strip() for each in first.column(field.name).to_pylist() if each is not None]
         words = [cell for cell in cells if cell and not _is_number(cell)]
-        if pa.types.is_string(field.type) and words:
+        if words:
             raise ValueError(
                 f"expected numbers in the column {field.name} of {path}, as in {coordinates[0]}, got "
                 f"{words[0]!r}: mend the cell, or give the column another name"

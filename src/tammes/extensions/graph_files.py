@@ -46,8 +46,7 @@ def edge_list(path: Path) -> tuple[Graphs, tuple[str, ...]]:
     r"""Return the graph whose edges are the lines of a file, two node names in each.
 
     A tab, blanks or a comma separate them. The rest of a line (a weight, say) is ignored; lines that begin
-    with # or % are comments, and a line with
-    one name is a node without an edge.
+    with # or % are comments, and a line with one name is a node without an edge.
 
     Args:
         path: text file in UTF-8.

@@ -36,8 +36,8 @@ class Result:
         over: rows or draws that the interval is over.
         data: data, as the command line names them.
         parts: share at each severity, for corruptions.
-        of_whole: whether it belongs to the others of its protocol, as a mean to what it is of: all of them
-            give way together.
+        replaces_protocol: whether it takes the place of all earlier results of its protocol and data, and not
+            of those of its name alone: a mean, and all rows that it is taken over.
 
     Example:
         >>> estimate = Estimate.of_share(0.5, 100)
@@ -54,7 +54,7 @@ class Result:
     over: str
     data: str
     parts: tuple[float, ...] = ()
-    of_whole: bool = False
+    replaces_protocol: bool = False
 
     @classmethod
     def of(
@@ -66,7 +66,7 @@ class Result:
         over: str,
         data: str,
         parts: Sequence[float] = (),
-        of_whole: bool = False,
+        replaces_protocol: bool = False,
     ) -> Result:
         """Return the result with the mean and the interval of an estimate."""
         low, high = (end if math.isfinite(end) else None for end in (estimate.low, estimate.high))
@@ -79,7 +79,7 @@ class Result:
             over=over,
             data=data,
             parts=tuple(parts),
-            of_whole=of_whole,
+            replaces_protocol=replaces_protocol,
         )
 
     @property
@@ -126,8 +126,8 @@ def read_results(run: Path) -> tuple[Result, ...]:
 def record(run: Path, results: Iterable[Result]) -> tuple[Result, ...]:
     """Add results to the record of a run and show all of them on its page, if there is one.
 
-    A result takes the place of an earlier one of the same protocol, name and data; results of a whole take
-    that of all earlier ones of their protocol and data.
+    A result takes the place of an earlier one of the same protocol, name and data; if it replaces its
+    protocol, that of all earlier ones of the same protocol and data.
 
     Args:
         run: folder of a finished run.
@@ -142,8 +142,8 @@ def record(run: Path, results: Iterable[Result]) -> tuple[Result, ...]:
     folder = RunFolder(path=run)
     with folder.locked():
         found = tuple(results)
-        wholes = {(each.protocol, each.data) for each in found if each.of_whole}
-        kept = [each for each in read_results(run) if (each.protocol, each.data) not in wholes]
+        replaced = {(each.protocol, each.data) for each in found if each.replaces_protocol}
+        kept = [each for each in read_results(run) if (each.protocol, each.data) not in replaced]
         merged = {each.key: each for each in (*kept, *found)}
         every = tuple(merged.values())
         content = {

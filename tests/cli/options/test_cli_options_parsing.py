@@ -193,7 +193,7 @@ def test_a_missing_temperature_is_asked_for_with_a_good_start(
         ("train simclr --temperature 0.2 --data dgits --out nowhere", "no such folder: did you mean digits?"),
         (
             "train mae --data digits --encoder.patch 2",
-            "--encoder.patch is an option of encoder:vit: write one of them before it",
+            "--encoder.patch is an option of encoder:vit: write that before it",
         ),
         (
             "compare simclr hcl --data digits --positives.candidates=3 encoder:convnet",

@@ -12,6 +12,9 @@ from tammes.cli.options.parsing import Options
 
 EncodingName = Literal["laplacian", "random-walk", "heat", "angles", "projectors"]
 
+TIMES = (0.5, 1.0, 2.0, 4.0, 8.0, 16.0)
+"""Times of heat unless others are chosen; the help of `--times` names them."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Encode:

@@ -197,7 +197,7 @@ def check_parts(options: Mapping[str, Option], words: Sequence[str]) -> None:
         if owners:
             raise ValueError(
                 f"--{name}.{field} is an option of {', '.join(f'{name}:{each}' for each in owners)}: "
-                "write one of them before it"
+                f"write {'that' if len(owners) == 1 else 'one of them'} before it"
             )
 
 

@@ -110,8 +110,8 @@ class ImageOptions:
     Args:
         no_head: Leave the head out, and compare the features themselves.
         size: Height and width that images are scaled and cropped to, in pixels (by default the median
-            of their shorter sides, up to 64, less what patches leave over); sides that volumes are scaled
-            to, in voxels (by default their own, up to 64).
+            of their shorter sides, up to 64, or less where patches do not divide it); sides that volumes are
+            scaled to, in voxels (by default their own, up to 64).
         window: Two values of volumes that become 0 and 1, such as -1000 0 in Hounsfield units; others become
             the nearer of the two (by default the smallest and the largest voxel).
         channels: 3 for color, 1 for gray (by default those of a folder's images).
