@@ -5,7 +5,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from rich.table import Table
 
+from tammes.cli.console import print_table
 from tammes.cli.main import main
 from tammes.cli.output import prepare_output, without_reader
 
@@ -144,3 +146,16 @@ def test_a_stream_that_is_closed_from_the_start_is_no_error(
     assert found.returncode == code
     assert "Traceback" not in found.stderr
     assert end in " ".join(found.stderr.split())
+
+
+def test_a_table_in_a_pipe_is_as_wide_as_its_words(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "20")
+    table = Table("uniformity of the embeddings")
+    table.add_row("a sentence that a narrow table would cut")
+    print_table(table)
+    assert "a sentence that a narrow table would cut" in capsys.readouterr().out
+    monkeypatch.setenv("FORCE_COLOR", "1")  # as in a terminal
+    print_table(table)
+    assert "a sentence that  │" in capsys.readouterr().out

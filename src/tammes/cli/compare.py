@@ -9,7 +9,7 @@ from pathlib import Path
 
 from tammes.cli.advice import advice, positives_of_texts, print_advice
 from tammes.cli.conclusion import conclusion
-from tammes.cli.console import plain_console
+from tammes.cli.console import plain_console, print_table
 from tammes.cli.exhibit import check_rows
 from tammes.cli.floors import floor_features, floor_trials
 from tammes.cli.jobs import Member, Team
@@ -50,7 +50,7 @@ def main(choice: Compare) -> None:
         raise KeyboardInterrupt(_how_to_resume(choice)) from None
     rows = [(trial.name, trial.scores, [seconds_of(trial.runs)]) for trial in trials]
     test_rows = 0 if measure is None else len(measure.test)
-    console.print(
+    print_table(
         score_table(data, "objective", rows, test_rows=test_rows, more=["seconds"], baselines=baselines)
     )
     for trial in trials:

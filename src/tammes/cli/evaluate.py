@@ -5,7 +5,7 @@ import json
 from contextlib import chdir
 from typing import Any
 
-from tammes.cli.console import plain_console, print_table
+from tammes.cli.console import print_table
 from tammes.cli.data_of_run import data_of_run
 from tammes.cli.exhibit import embedded_views, pairs_of
 from tammes.cli.graph_scores import evaluated, graph_table, said_of_equal, said_of_kernel
@@ -184,7 +184,7 @@ def _evaluate_graphs(choice: Evaluate, run: Run) -> None:
         named = {"run": str(choice.run), "data": choice.source.data}
         print(json.dumps({**named, **trained, **numbers}))
         return
-    plain_console().print(graph_table(choice.run.resolve().name, found, validation))
+    print_table(graph_table(choice.run.resolve().name, found, validation))
     if (said := said_of_kernel(found)) is not None:
         print(said)
     print(said_of_equal(found, distinct=choice.distinct))
@@ -213,7 +213,7 @@ def _evaluate_outcomes(choice: Evaluate, run: Run, shape: Shape | VolumeShape | 
         print(json.dumps({**named, "outcomes": scores[TRAINED], "untrained": scores[UNTRAINED]}))
         return
     table = outcome_table(choice.run.resolve().name, found, rows=len(outcomes), folds=choice.folds)
-    plain_console().print(table)
+    print_table(table)
 
 
 def _alignment_and_uniformity(run: Run, data: Data) -> tuple[float | None, float]:

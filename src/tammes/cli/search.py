@@ -8,7 +8,7 @@ import time
 
 from rich.table import Table
 
-from tammes.cli.console import plain_console
+from tammes.cli.console import print_table
 from tammes.cli.failures import print_line
 from tammes.cli.loading import find_in_current_folder, load, shape_like
 from tammes.cli.options.search import Search
@@ -44,7 +44,7 @@ def main(choice: Search) -> None:
         print(json.dumps({**named, "recall": index.recall, "seconds": seconds, "queries": answers}))
         return
     for query, of_query in zip(choice.query, found, strict=True):
-        plain_console().print(_table(query, of_query))
+        print_table(_table(query, of_query))
     how = (
         "exactly"
         if index.cells is None

@@ -9,7 +9,7 @@ from typing import Any
 
 from rich.table import Table
 
-from tammes.cli.console import plain_console
+from tammes.cli.console import print_table
 from tammes.cli.failures import print_line
 from tammes.cli.floors import before_training
 from tammes.cli.options.evaluate import EvaluateTasks
@@ -65,7 +65,7 @@ def evaluate_tasks(choice: EvaluateTasks) -> None:
         named = {"run": str(choice.run), "tasks": str(choice.tasks)}
         print(json.dumps({**named, "scores": _numbers(scores), "failed": failed}))
     elif scores:
-        plain_console().print(task_table(scores))
+        print_table(task_table(scores))
         for sentence in (_in_words(scores), _where(choice.run)):
             print(sentence)
     if failed:

@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
 
-from tammes.cli.console import plain_console
+from tammes.cli.console import plain_console, print_table
 from tammes.cli.options.solve import ApproachName, Solve
 from tammes.cli.output import counted
 from tammes.cli.solver_choice import (
@@ -203,7 +203,7 @@ def _show(
     # Of graphs without a proof the ratio is to the best set found, which is this row's.
     table.add_row("exact", "1.000", f"{100 * (test - unproved) / test:.0f} % proved", _in_words(exact))
     console = plain_console()
-    console.print(table)
+    print_table(table)
     remark = _remark(exact if not unproved else None, rows, left_out)
     if remark:
         console.print(remark)
@@ -257,7 +257,7 @@ def _solve_one(choice: Solve, path: Path) -> None:
         shown = " ".join(nodes[:SHOWN]) + more or "none"
         table.add_row(row["method"], f"{row['score']:g}", _in_words(row["seconds"]), shown)
     console = plain_console()
-    console.print(table)
+    print_table(table)
     if remark:
         console.print(remark)
 

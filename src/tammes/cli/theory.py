@@ -6,7 +6,7 @@ from dataclasses import asdict
 from rich.table import Table
 
 from tammes.checks import check_number
-from tammes.cli.console import plain_console
+from tammes.cli.console import plain_console, print_table
 from tammes.cli.negatives_table import NegativesTable
 from tammes.cli.options.labels import read_labels
 from tammes.cli.options.theory import Choice, TheoryNegatives, TheoryPacking, TheoryPositives
@@ -67,7 +67,7 @@ def _print_negatives(choice: TheoryNegatives) -> None:
         print(json.dumps(negatives.numbers))
         return
     console = plain_console()
-    console.print(negatives.table())
+    print_table(negatives.table())
     for paragraph in negatives.paragraphs:
         console.print()
         console.print(paragraph)
@@ -86,7 +86,7 @@ def _print_positives(choice: TheoryPositives) -> None:
         print(json.dumps(_numbers(complexity)))
         return
     console = plain_console()
-    console.print(_table(complexity))
+    print_table(_table(complexity))
     console.print()
     console.print(_summary(complexity))
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from tammes.cli.advice import advice, positives_of_texts, print_advice
 from tammes.cli.conclusion import conclusion
-from tammes.cli.console import plain_console
+from tammes.cli.console import plain_console, print_table
 from tammes.cli.exhibit import check_rows
 from tammes.cli.floors import floors
 from tammes.cli.graph_data import NODES
@@ -141,7 +141,7 @@ def _report(
     console = plain_console()
     if measure is not None:
         rows = [(str(folder.path), trial.scores, ())]
-        console.print(
+        print_table(
             score_table(data, "trained encoder", rows, test_rows=len(measure.test), baselines=baselines)
         )
     console.print(conclusion(trial, baselines))
