@@ -75,7 +75,9 @@ ENTRIES: dict[Entry, MaskedPlan] = {
     MASKED_FEW_SHOT: few_shot.PLAN,
     MASKED_ROBUSTNESS: robustness.PLAN,
 }
-SCALE = MaskedScale(images=48, test_images=30, epochs=4, short=2, tuned_epochs=1, corrupted_images=4)
+SCALE = MaskedScale(
+    images=48, test_images=30, epochs=4, short=2, ablation=4, tuned_epochs=1, corrupted_images=4
+)
 UNLEARNED = "no verdict: not above the control"
 FLOPS = {SIMCLR: 6.0, CAN: 3.0, MAE: 1.0}
 Make = Callable[[MaskedRun, float], MaskedScore]
@@ -276,6 +278,19 @@ def test_a_table_beside_lends_its_lines_and_one_of_another_study_none(tmp_path: 
     assert beside(tmp_path / "masked-methods") == {}
 
 
+def test_a_cell_that_is_fine_tuned_lends_what_is_measured_before_that(tmp_path: Path) -> None:
+    tuned = bases_of().long(CAN, tuned=True)
+    for name in ("masked-methods", "masked-terms"):
+        (tmp_path / name).mkdir()
+    Results(tmp_path / "masked-methods" / "table.csv", MaskedRun, MaskedScore).append(tuned, score(0.5))
+    lent = beside(tmp_path / "masked-terms")
+    assert set(lent) == {tuned, bases_of().run(CAN)}
+    assert repr(lent[tuned]) == repr(score(0.5))
+    frozen = lent[bases_of().run(CAN)]
+    assert (frozen.probe, frozen.contrastive, frozen.by_shots) == (0.5, 4.0, {})
+    assert math.isnan(frozen.tuned)
+
+
 def test_a_table_beside_of_other_data_of_the_same_name_lends_nothing(tmp_path: Path) -> None:
     cell = bases_of().untrained()
     for name in ("masked-methods", "masked-losses"):
@@ -297,7 +312,8 @@ def test_a_cell_has_all_settings_that_its_score_depends_on() -> None:
     assert len(first.by_corruption) == len(CORRUPTIONS) - 1  # gray images have no saturation
     assert math.isnan(first.by_shots[25]) == (30 < 25)
     assert first.flops > 0
-    linear = measured(replace(run, corrupted_images=0, tuned_epochs=0), draw(run))
+    linear = measured(run.frozen, draw(run))
+    assert repr(replace(linear, seconds=0.0)) == repr(first.frozen)
     assert linear.probe == first.probe
     assert math.isnan(linear.tuned)
 
@@ -389,15 +405,15 @@ def test_a_smaller_budget_has_less(monkeypatch: pytest.MonkeyPatch) -> None:
         return scale_of(Request(entry=MASKED_METHODS, out=Path("out"), budget=budget, seed=0))
 
     sizes = [
-        (each.encoder, len(each.seeds), each.images, each.epochs, each.short)
+        (each.encoder, len(each.seeds), each.images, each.epochs, each.short, each.ablation)
         for each in map(scale, (0.1, 0.02, 0.001))
     ]
-    assert sizes == [(MEDIUM, 3, 5120, 20, 10), (SMALL, 3, 4000, 10, 5), (SMALL, 1, 402, 2, 1)]
+    assert sizes == [(MEDIUM, 3, 5120, 20, 10, 20), (SMALL, 3, 4000, 10, 5, 10), (SMALL, 1, 402, 2, 1, 2)]
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     with pytest.raises(ValueError, match=r"finds no GPU here: choose budget 0\.02"):
         scale(1.0)
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
-    assert (scale(1.0).encoder, scale(1.0).epochs) == (BASE, 800)
+    assert (scale(1.0).encoder, scale(1.0).epochs, scale(1.0).ablation) == (BASE, 800, 100)
 
 
 def test_what_was_not_measured_is_a_dash() -> None:

@@ -52,7 +52,7 @@ class Bases:
 
         Args:
             method: name of the method.
-            epochs: epochs; the short schedule by default.
+            epochs: epochs; those of ablations by default.
             rate: rate of the masks.
             noise: largest level of the noise.
             contrast: lambda_InfoNCE.
@@ -79,6 +79,10 @@ class Bases:
         times = self.flops[SIMCLR] / self.flops[method] if self.flops else 1.0
         return self.run(method, epochs=max(1, round(times * self.scale.epochs)), tuned=tuned)
 
+    def short(self, method: str) -> MaskedRun:
+        """Return a run of a method with the short schedule."""
+        return self.run(method, epochs=self.scale.short)
+
     def long(self, method: str, *, tuned: bool = False) -> MaskedRun:
         """Return a run of a method with the long schedule."""
         return self.run(method, epochs=self.scale.epochs, tuned=tuned)
@@ -86,7 +90,7 @@ class Bases:
     def _epochs(self, epochs: int | None) -> int:
         if not self.scale.learning:
             return 0
-        return self.scale.short if epochs is None else epochs
+        return self.scale.ablation if epochs is None else epochs
 
     def _measured(self, run: MaskedRun, *, tuned: bool) -> MaskedRun:
         if not tuned:

@@ -54,6 +54,13 @@ class MaskedScore:
     seconds: float = 0.0
 
     @property
+    def frozen(self) -> MaskedScore:
+        """What is measured of the same encoder if it is not fine-tuned."""
+        without = MaskedScore(probe=self.probe)
+        names = ("shots", "few_shot", "tuned", "corruptions", "corrupted", "clean")
+        return replace(self, **{name: getattr(without, name) for name in names})
+
+    @property
     def by_shots(self) -> dict[int, float]:
         """Accuracy by the number of images of a class."""
         return dict(zip(map(int, self.shots.split()), map(float, self.few_shot.split()), strict=True))

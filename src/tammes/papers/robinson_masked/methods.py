@@ -42,7 +42,7 @@ def arms(bases: Bases) -> list[MaskedRun]:
     """Return each method with the short and the long schedule, and at SimCLR's operations."""
     return [
         bases.untrained(tuned=True),
-        *(bases.run(method) for method in METHODS),
+        *(bases.short(method) for method in METHODS),
         *tuned_arms(bases),
     ]
 
@@ -168,7 +168,7 @@ def _operations(bases: Bases) -> tuple[Check, ...]:
 def _more_gained(scores: Scores, bases: Bases, rival: str) -> Effect:
     name = f"over that of {rival}"
     seeds = [scores.scores.get(bases.long(method).arm, {}) for method in (CAN, rival)]
-    seeds += [scores.scores.get(bases.run(method).arm, {}) for method in (CAN, rival)]
+    seeds += [scores.scores.get(bases.short(method).arm, {}) for method in (CAN, rival)]
     ours, theirs, ours_short, theirs_short = seeds
     shared = [seed for seed in ours if all(seed in each for each in seeds)]
     if not shared:
@@ -186,7 +186,7 @@ def _over(scores: Scores, bases: Bases, place: Callable[[MaskedScore], float], a
     for method in METHODS:
         runs = {
             run.epochs: run.arm
-            for run in (bases.run(method), bases.long(method), bases.at_equal_flops(method))
+            for run in (bases.short(method), bases.long(method), bases.at_equal_flops(method))
         }
         names = [name for _, name in sorted(runs.items()) if name in scores.scores]
         places = [next(iter(scores.scores[name].values())) for name in names]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tammes.masked import Weights
 from tammes.papers.arms import UNTRAINED
@@ -64,6 +64,11 @@ class MaskedRun:
     corrupted_images: int = 0
     measured_on: str = "test images"
     seed: int
+
+    @property
+    def frozen(self) -> MaskedRun:
+        """The run of the same encoder that is not fine-tuned."""
+        return replace(self, tuned_epochs=0, corrupted_images=0)
 
     @property
     def arm(self) -> str:

@@ -210,9 +210,9 @@ class MaskedStudy:
 def beside(out: Path) -> dict[MaskedRun, MaskedScore]:
     """Return the scores that other entries of the chapter have in the folders beside one.
 
-    A cell has all settings that its score depends on, so that it is the same in each where the data are. A
-    table of other data under the same name lends nothing, nor does one that cannot be read, such as one with
-    other columns.
+    A cell has all settings that its score depends on, so that it is the same in each where the data are. One
+    that is fine-tuned lends what is measured before that, too. A table of other data under the same name
+    lends nothing, nor does one that cannot be read, such as one with other columns.
 
     Args:
         out: folder of an entry.
@@ -228,7 +228,7 @@ def beside(out: Path) -> dict[MaskedRun, MaskedScore]:
             copy = shutil.copy(path, Path(folder, "table.csv"))
             with contextlib.suppress(ValueError):
                 found |= Results(Path(copy), MaskedRun, MaskedScore).known
-    return found
+    return {run.frozen: score.frozen for run, score in found.items()} | found
 
 
 def percent(pick: Callable[[MaskedScore], float]) -> Column:
@@ -264,6 +264,7 @@ def _settings(bases: Bases) -> dict[str, str]:
         f"{base.batch_size}",
         f"learning rates on {base.data}": rates or "none",
         "encoder": base.encoder,
-        "schedules": f"{scale.epochs} epochs, and {scale.short} for terms and settings; AdamW, half a cosine",
+        "schedules": f"{scale.epochs} epochs, a short one of {scale.short}, and {scale.ablation} for losses, "
+        "terms and settings; AdamW, half a cosine",
         "fine-tuning": f"{scale.tuned_epochs} epochs, the same settings for every encoder",
     }

@@ -100,7 +100,8 @@ class MaskedScale:
         test_images: largest number of test images.
         side: height and width of the images of a folder, in pixels.
         epochs: epochs of the long schedule.
-        short: epochs of the short one, with which terms and settings are compared.
+        short: epochs of the short one, with which learning rates are searched.
+        ablation: epochs with which losses, terms and settings are compared.
         batch_size: largest number of images of a step.
         tuned_epochs: epochs of fine-tuning.
         corrupted_images: largest number of corrupted test images.
@@ -115,6 +116,7 @@ class MaskedScale:
     side: int = 32
     epochs: int = 10
     short: int = 5
+    ablation: int = 10
     batch_size: int = 64
     tuned_epochs: int = 5
     corrupted_images: int = 100
@@ -151,6 +153,7 @@ def scale_of(request: Request) -> MaskedScale:
             side=64,
             epochs=800,
             short=100,
+            ablation=100,
             batch_size=4096,
             tuned_epochs=100,
             corrupted_images=10_000,
@@ -167,6 +170,8 @@ def scale_of(request: Request) -> MaskedScale:
         test_images=2000 if whole else 200,
         epochs=epochs,
         short=epochs // 2,
+        # The thesis has its short schedule; that of a small network leaves CAN at its first weights.
+        ablation=epochs,
         batch_size=128 if is_medium else 64,
         tuned_epochs=max(1, epochs // 2),
         corrupted_images=100 if whole else 5,
