@@ -65,7 +65,7 @@ class Rates:
     def measured(dim: int, device: torch.device, kind: torch.dtype, *, devices: int = 1) -> Rates:
         """Return the rates of this machine, from steps with SimCLR's loss that are timed now.
 
-        Takes some seconds. A loss of hard negatives takes 1.0 to 1.2 times as long.
+        Takes some seconds. A loss of hard negatives takes 1.0 to 1.4 times as long.
 
         Args:
             dim: number of features.

@@ -72,11 +72,11 @@ class CAN(nn.Module):
     Each view has a mask of its images alone. The encoder computes visible patches only. What has no weight
     is neither built nor computed, so that this one module is
 
-    | | weights | rate | views |
-    |---|---|---|---|
-    | CAN | `Weights.printed()` | 0.5 | 2 |
-    | MAE | `Weights(contrast=0, reconstruction=1)` | 0.75 | 1, or 2 |
-    | SimCLR | `Weights(contrast=1, reconstruction=0)` | 0 | 2 |
+    | | weights | rate | noise | views |
+    |---|---|---|---|---|
+    | CAN | `Weights.printed()` | 0.5 | 0.05 | 2 |
+    | MAE | `Weights(contrast=0, reconstruction=1)` | 0.75 | 0 | 1, or 2 |
+    | SimCLR | `Weights(contrast=1, reconstruction=0)` | 0 | 0 | 2 |
 
     and any objective takes the place of SimCLR's.
 

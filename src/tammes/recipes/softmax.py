@@ -231,7 +231,7 @@ def logistic(
         log(1 + (q/m) sum_j e^{f(x).(f(x_j) - f(x+))})
 
     Args:
-        weight: factor q; by default the number of negatives, log(1 + sum_j e^{-v_j}).
+        weight: factor q; by default the number of negatives, so that the factor of the sum is 1.
         coupling: weights of the negatives.
         selection: rule for the negatives; `Subset(k)` decouples their number from the batch.
 

@@ -177,9 +177,9 @@ def unit_features(model: Model, texts: Texts) -> Float[Tensor, "n features"]:
 def sentence_index(run: Path, model: Model, texts: Texts, *, say: Said = lambda line: None) -> SentenceIndex:
     """Return the index of these sentences in the folder of a run, which is built where there is none.
 
-    An index of other weights or other sentences is built anew. A build that was stopped goes on from the
-    block of 8,192 sentences in which it was. Above 200,000 sentences the search is by cells of faiss, else
-    exact.
+    An index of other sentences is built anew, one of other weights is refused. A build that was stopped goes
+    on from the block of 8,192 sentences in which it was. Above 200,000 sentences the search is by cells of
+    faiss, else exact.
 
     Args:
         run: folder of a finished run.

@@ -110,8 +110,8 @@ class Evaluate:
         json: Print one JSON object instead of a table.
         accelerator: Device to compute on; auto takes a GPU if there is one.
         trust: Build the network by the code that the run names (encoder:module), which is executed.
-        augmentation: Augmentation of images of which is asked whether it rotates the embeddings (by default
-            that of the run).
+        augmentation: Augmentation of images (by default that of the run) of which the protocol rotations asks
+            whether it rotates the embeddings, and which fine-tuning takes.
     """
 
     run: Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="RUN")]
