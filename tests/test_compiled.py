@@ -55,6 +55,35 @@ def test_torch_func_transforms_the_dense_loss(name: str) -> None:
     torch.testing.assert_close(each, torch.stack([small(one, second) for one in several]))
 
 
+def test_torch_func_transforms_towers_and_a_learned_temperature() -> None:
+    first, second = (view.double() for view in views(5))
+    small = replace(recipes.simclr(temperature=0.5), engine=Dense())
+
+    def towers(a: Tensor) -> Tensor:
+        return small(TwoTowers()(a, second))
+
+    several = torch.stack([first, second])
+    torch.testing.assert_close(torch.func.vmap(towers)(several), torch.stack([towers(a) for a in several]))
+
+    learned = tammes.LearnedTemperature(initial=0.5, lower_bound=0.1)
+
+    def at(log_scale: Tensor) -> Tensor:
+        temperature = torch.func.functional_call(learned, {"log_scale": log_scale}, ())
+        return small(first, second, temperature=temperature)
+
+    scales = torch.tensor([0.3, 1.2, 5.0], dtype=torch.double)
+    expected = torch.stack([at(scale.clone()) for scale in scales])  # outside, the last is set to the edge
+    torch.testing.assert_close(torch.func.vmap(at)(scales), expected)
+    torch.testing.assert_close(
+        torch.func.grad(at)(scales[1]),
+        (at(scales[1] + 1e-6) - at(scales[1] - 1e-6)) / 2e-6,
+        rtol=1e-6,
+        atol=0,
+    )
+    assert torch.func.grad(at)(scales[2]) != 0  # as at the edge
+    assert scales.tolist() == [0.3, 1.2, 5.0]
+
+
 def test_other_losses_say_what_torch_func_transforms() -> None:
     first, second = views(5)
     for objective in (
@@ -63,6 +92,9 @@ def test_other_losses_say_what_torch_func_transforms() -> None:
     ):
         with pytest.raises(ValueError, match=r"softmax losses of the dense engine alone.*or plain backward"):
             torch.func.grad(objective)(first, second)
+    small = replace(recipes.simclr(temperature=0.5), engine=Dense())
+    with pytest.raises(ValueError, match=r"temperature must be a tensor, got 0\.5"):
+        torch.func.grad(lambda a: small(a, second, temperature=0.5))(first)  # type: ignore[arg-type]
 
 
 class Step(nn.Module):

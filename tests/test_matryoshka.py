@@ -66,6 +66,8 @@ def test_as_a_module_it_learns_its_temperature() -> None:
         ({"dims": (0,)}, "each of dims"),
         ({"dims": (2, 3), "weights": (1.0,)}, "a weight for each of 2"),
         ({"dims": (2,), "weights": (-1.0,)}, "each of weights"),
+        ({"dims": 4}, r"dims must be a tuple, got 4: write \(4,\)"),
+        ({"dims": (2, 3), "weights": 1.0}, "weights must be a tuple"),
     ],
 )
 def test_wrong_lengths_and_weights_are_refused(fields: dict[str, object], words: str) -> None:
@@ -76,3 +78,9 @@ def test_wrong_lengths_and_weights_are_refused(fields: dict[str, object], words:
 def test_a_length_beyond_the_embeddings_is_refused() -> None:
     with pytest.raises(ValueError, match="the first 7 numbers of each embedding, but embeddings have 6"):
         Matryoshka(objective=recipes.simclr(temperature=0.5), dims=(7,))(A, B)
+
+
+def test_a_bias_needs_a_contrast_that_has_one() -> None:
+    matryoshka = Matryoshka(objective=recipes.simclr(temperature=0.5), dims=(3, 6))
+    with pytest.raises(ValueError, match="only Sigmoid has one"):
+        matryoshka.module(bias=torch.nn.Parameter(torch.zeros(1)))

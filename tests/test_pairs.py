@@ -46,6 +46,7 @@ def test_an_anchor_without_a_positive_is_named() -> None:
 
 
 Z, I = torch.zeros(4, 2), torch.arange(4)  # noqa: E741
+AMONG = {"anchors": Z, "ids": I, "candidates": Z, "candidate_ids": I}
 
 
 @pytest.mark.parametrize(
@@ -62,6 +63,17 @@ Z, I = torch.zeros(4, 2), torch.arange(4)  # noqa: E741
         ({"anchors": Z, "ids": I, "candidates": torch.zeros(4, 3), "candidate_ids": I}, "same space"),
         ({"anchors": Z, "ids": I, "candidates": Z, "candidate_ids": I[:1]}, "each of the 4 candidates"),
         ({"anchors": Z, "ids": I, "candidates": Z, "candidate_ids": I, "labels": I}, "or for neither"),
+        ({"anchors": Z.numpy(), "ids": I}, "anchors must be a tensor, got ndarray"),
+        ({"anchors": Z, "ids": [0, 1, 2, 3]}, "ids must be a tensor, got list"),
+        ({"anchors": Z, "ids": I, "labels": "abcd"}, "labels must be a tensor, got str"),
+        ({"anchors": Z.to("meta"), "ids": I}, "must be dense and hold numbers, got .* on meta"),
+        ({"anchors": Z.to_sparse(), "ids": I}, "must be dense and hold numbers, got torch.sparse_coo"),
+        ({**AMONG, "own": I[:3]}, r"each of 4 anchors in the candidates: got torch.int64 of shape \(3,\)"),
+        ({**AMONG, "own": I.float()}, "got torch.float32"),
+        ({**AMONG, "own": I + 1}, "got a place twice, or beyond 4 candidates"),
+        ({**AMONG, "own": I - 1}, "got a place twice, or beyond 4 candidates"),
+        ({**AMONG, "own": I * 0}, "got a place twice, or beyond 4 candidates"),
+        ({**AMONG, "own": I.flip(0)}, "got that of another id for anchor 0"),
     ],
 )
 def test_what_does_not_fit_is_refused(fields: dict, message: str) -> None:

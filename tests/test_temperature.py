@@ -115,8 +115,20 @@ def test_a_temperature_whose_gradient_would_be_infinite_or_lost_is_refused(value
 
 @pytest.mark.parametrize(
     "temperature",
-    [0.5, torch.tensor([0.5, 0.5]), torch.tensor(-1.0), torch.tensor(float("nan")), torch.tensor(1)],
+    [
+        0.5,
+        torch.tensor([0.5, 0.5]),
+        torch.tensor(-1.0),
+        torch.tensor(float("nan")),
+        torch.tensor(1),
+        torch.tensor(0.5, device="meta"),
+    ],
 )
 def test_what_is_no_temperature_is_refused_at_the_call(temperature: object) -> None:
     with pytest.raises(ValueError, match="temperature must be"):
         recipes.simclr(temperature=0.5)(*views(), temperature=temperature)  # type: ignore[arg-type]
+
+
+def test_on_the_meta_device_it_prints_without_its_value() -> None:
+    with torch.device("meta"):
+        assert repr(LearnedTemperature(initial=0.1)) == "LearnedTemperature(lower_bound=0.01)"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -34,6 +34,8 @@ from tammes.temperature import LogitScale, is_for_each_anchor
 
 Samples = tuple[WeightedNegatives, WeightedPositives]
 """The negatives and the positives of each anchor."""
+_SAME = 1e-4
+"""Learned temperatures of processes that differ by this share are still one."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -172,7 +174,7 @@ def batch_of(
     candidates: Embeddings | None = None
     defers = defers and (pairs is None or pairs.group.size == 1)  # processes fail together, in the same call
     with without_autocast(given.device):
-        with nullcontext() if pairs is None else pairs.group.failing_together(caller):
+        with _failing_together(pairs, caller, learned):
             scale = LogitScale(temperature=temperature) if learned is None else LogitScale.of(learned)
             seed = selection.seed(generator)
             guides: tuple[Tensor, Tensor | None] | None = None
@@ -206,7 +208,7 @@ def batch_of(
         constant = layout.negatives(
             scale.detached.anchors(anchors.values),
             None if candidates is None else candidates.values,
-            bound=bound if pairs is None else _largest(pairs.group, bound, given.device),
+            bound=bound if pairs is None else _of_all(pairs.group, bound, scale, given.device),
             seed=seed,
             guide=guide,
         )
@@ -289,8 +291,37 @@ def _candidate_name(pairs: Pairs, layout: Layout) -> Callable[[int], str] | None
     return lambda row: f"candidate row {int(order[row])}"
 
 
-def _largest(group: Group, bound: float, device: torch.device) -> float:
-    """Return the largest bound of all processes: how a plan is found depends on it, and must not differ."""
+def _failing_together(
+    pairs: Pairs | None, caller: object, learned: Tensor | None
+) -> AbstractContextManager[None]:
+    """Return a context in which an error of one process is raised on all that share the batch."""
+    if pairs is None or pairs.group.size == 1:
+        return nullcontext()
+    return pairs.group.failing_together(_call_of(caller, learned))
+
+
+def _call_of(caller: object, learned: Tensor | None) -> str:
+    """Return what a process calls, in words: the objective, and the kind of its temperature."""
+    if learned is None:
+        return str(caller)
+    return f"{caller}, a learned temperature for {'each anchor' if is_for_each_anchor(learned) else 'all'}"
+
+
+def _of_all(group: Group, bound: float, scale: LogitScale, device: torch.device) -> float:
+    """Return the largest bound of all processes: how a plan is found depends on it, and must not differ.
+
+    Raises:
+        ValueError: on all processes, if they have learned different temperatures.
+    """
     if group.size == 1:
         return bound
-    return float(group.largest(torch.tensor(bound, dtype=torch.float64, device=device)))
+    # Each anchor may have another, on any process.
+    temperature = 0.0 if scale.differs else scale.temperature
+    sent = torch.tensor([bound, temperature, -temperature], dtype=torch.float64, device=device)
+    largest, most, least = group.largest(sent).tolist()
+    if most + least > _SAME * most:
+        raise ValueError(
+            f"the processes must have one temperature, got {-least:g} to {most:g}: put LearnedTemperature "
+            "into the model that DistributedDataParallel wraps, so that all learn the same"
+        )
+    return float(largest)

@@ -22,9 +22,9 @@ from tammes.coupling import Coupling, Hard, Uniform
 from tammes.module import Evaluates
 from tammes.pairs import Pairs
 from tammes.reduce import Dense
-from tammes.reduce.autograd import is_transformed
 from tammes.reduce.terms import softplus
 from tammes.selection import All
+from tammes.traced import is_transformed
 
 if TYPE_CHECKING:
     from tammes.objective import Objective
@@ -47,6 +47,8 @@ def evaluate(
     Raises:
         ValueError: a loss that `torch.func` is to transform, and that is not made of plain operations.
     """
+    if temperature is not None and not isinstance(temperature, Tensor):
+        raise ValueError(f"temperature must be a tensor, got {temperature!r}: write torch.tensor(...)")
     is_plain = ids is None and labels is None and bias is None
     if is_plain and _is_dense_softmax(objective, temperature):
         pair, pairs = _two_views(views), _aligned_pairs(views)
@@ -57,7 +59,7 @@ def evaluate(
             if pairs.reverse is None:
                 return loss
             return (loss + _dense_softmax(objective, _of_pairs(objective, pairs.reverse), temperature)) / 2
-    if not torch.compiler.is_compiling() and is_transformed():
+    if is_transformed():
         raise ValueError(
             "torch.func transforms softmax losses of the dense engine alone, with uniform or hard negatives "
             "of two views or aligned pairs: take dataclasses.replace(objective, engine=Dense()), or plain "

@@ -56,6 +56,11 @@ class Matryoshka:
     def __post_init__(self) -> None:
         if not isinstance(self.objective, Objective):
             raise ValueError(f"objective must be an Objective, got {self.objective!r}")
+        for name in ("dims", "weights"):
+            if isinstance(vars(self)[name], int | float):
+                raise ValueError(
+                    f"{name} must be a tuple, got {vars(self)[name]}: write ({vars(self)[name]},)"
+                )
         dims = tuple(self.dims)
         for dim in dims:
             check_integer("each of dims", dim)
@@ -120,6 +125,7 @@ class Matryoshka:
         self, *, temperature: LearnedTemperature | None = None, bias: nn.Parameter | None = None
     ) -> ObjectiveModule:
         """Return the sum as an `nn.Module`, with a temperature or a bias that is learned with it."""
+        self.objective.module(temperature=temperature, bias=bias)  # refuses what it cannot have
         return ObjectiveModule(self, temperature=temperature, bias=bias)
 
 

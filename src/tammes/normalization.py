@@ -76,6 +76,8 @@ def prepared(
     """
     given = tuple(view if view.dtype == torch.float64 else view.float() for view in views)
     values = _in_turn(tuple(view.detach() for view in given))
+    if not normalize and values.data_ptr() == views[0].data_ptr():
+        values = values.clone()  # the caller may write to the embeddings before the numbers are read
     lengths = torch.linalg.vector_norm(values, dim=1, keepdim=True)
     ends = torch.aminmax(lengths)
     if deferred.waits(values.device):

@@ -34,10 +34,11 @@ from tammes.module import ObjectiveModule
 from tammes.pairs import Pairs
 from tammes.perturbation import Perturbation
 from tammes.reduce import Dense, Engine, SoftmaxLoss, SoftplusLoss
-from tammes.reduce.autograd import is_transformed, without_autocast
+from tammes.reduce.autograd import without_autocast
 from tammes.samples_by_anchor import mixed_negatives
 from tammes.selection import All, Selection
 from tammes.temperature import LearnedTemperature
+from tammes.traced import is_traced
 from tammes.validation import check_combination, check_kinds, check_range, check_temperatures, weightless
 
 
@@ -141,7 +142,7 @@ class Objective:
                 zero-length row in them, an anchor without a positive or a negative, k above the number of
                 negatives, an anchor whose negatives all have a weight of zero.
         """
-        if torch.compiler.is_compiling() or is_transformed():
+        if is_traced():
             from tammes.compiled import evaluate
 
             return evaluate(

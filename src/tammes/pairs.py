@@ -11,6 +11,7 @@ from torch import Tensor
 
 from tammes.group import Group, Single
 from tammes.positive_pairs import PairCounts, PositivePairs, Runs, remedy, without_positive
+from tammes.traced import is_traced
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,7 +48,7 @@ class Pairs:
         group: the processes whose losses are averaged, each with its own anchors.
         first: number of anchors that other processes have before these, where `own` does not tell.
         views: number of views that were stacked to make the anchors; used to name a row in an error.
-        kept: the anchors' rows before those without a positive were left out; None where none was.
+        kept: the anchors' rows before those without a positive were left out; None for all.
         candidates_are_anchors: whether every candidate is an anchor of some process, which checks it.
         reverse: pairs in the other direction (documents as anchors); an objective takes the mean of both
             losses.
@@ -109,11 +110,8 @@ class Pairs:
                 f"anchors are {self.anchors.dtype}, candidates {self.candidates.dtype}: expected "
                 "torch.float64 on both sides, or on neither"
             )
-        if self.own is not None and self.own.shape != self.ids.shape:
-            raise ValueError(
-                f"own must name the place of each of the {len(self.ids)} anchors among the candidates: got "
-                f"shape {tuple(self.own.shape)}"
-            )
+        if self.own is not None:
+            _check_own(self.own, self.ids, self.candidate_ids)
 
     @classmethod
     def aligned(
@@ -314,7 +312,28 @@ class Pairs:
         return torch.arange(len(self.ids), device=self.ids.device) if self.candidates is None else self.own
 
 
+def _check_own(own: Tensor, ids: Tensor, candidate_ids: Tensor) -> None:
+    """Refuse places that are not those of the anchors; what they hold is read on a CPU alone."""
+    wrong = f"{own.dtype} of shape {tuple(own.shape)}"
+    if own.shape == ids.shape and own.dtype == torch.int64:
+        if own.device.type != "cpu" or not len(own) or is_traced():
+            return
+        places = own.unique()
+        if len(places) == len(own) and 0 <= int(places[0]) <= int(places[-1]) < len(candidate_ids):
+            if torch.equal(candidate_ids[own], ids):
+                return
+            wrong = f"that of another id for anchor {int((candidate_ids[own] != ids).nonzero()[0])}"
+        else:
+            wrong = f"a place twice, or beyond {len(candidate_ids)} candidates"
+    raise ValueError(f"own must name the place of each of {len(ids)} anchors in the candidates: got {wrong}")
+
+
 def _check_rows(name: str, rows: Tensor, ids: Tensor, labels: Tensor | None) -> None:
+    for what, given in ((name, rows), ("ids", ids), ("labels", labels)):
+        if not isinstance(given, Tensor) and not (given is None and what == "labels"):
+            raise ValueError(f"{what} must be a tensor, got {type(given).__name__}")
+    if rows.is_meta or rows.layout != torch.strided:
+        raise ValueError(f"{name} must be dense and hold numbers, got {rows.layout} on {rows.device}")
     if rows.ndim != 2 or rows.shape[1] == 0 or not rows.is_floating_point():
         raise ValueError(
             f"{name} must be a floating-point matrix (rows, dimension) of at least one dimension; "

@@ -11,6 +11,20 @@ from jaxtyping import Int
 from torch import Tensor
 
 
+def within(ids: Int[Tensor, " n"], window: int) -> tuple[Int[Tensor, " n"], Int[Tensor, " n"]]:
+    """Return the least and the largest id of a positive of each, which stay within 64 bits.
+
+    Example:
+        >>> least, most = within(torch.tensor([3, 2**63 - 1]), 1)
+        >>> least.tolist(), most.tolist()
+        ([2, 9223372036854775806], [4, 9223372036854775807])
+    """
+    if window == 0:
+        return ids, ids
+    ends = torch.iinfo(ids.dtype)
+    return ids.clamp(min=ends.min + window) - window, ids.clamp(max=ends.max - window) + window
+
+
 @dataclass(frozen=True, kw_only=True)
 class PositivePairs:
     """The positive pairs, one entry each, ordered by anchor; every anchor has at least one.
@@ -73,8 +87,9 @@ class Runs:
             window: largest difference of the ids of a pair.
         """
         sorted_ids, order = torch.sort(candidate_ids, stable=True)
-        first = torch.searchsorted(sorted_ids, ids - window)
-        count = torch.searchsorted(sorted_ids, ids + window, right=True) - first
+        least, most = within(ids, window)
+        first = torch.searchsorted(sorted_ids, least)
+        count = torch.searchsorted(sorted_ids, most, right=True) - first
         return Runs(first=first, count=count, order=order, own=own, columns=len(candidate_ids))
 
     @cached_property

@@ -10,6 +10,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from tammes.checks import check_number
+from tammes.traced import is_transformed
 
 
 class LearnedTemperature(nn.Module):
@@ -47,14 +48,21 @@ class LearnedTemperature(nn.Module):
 
     def forward(self) -> Float[Tensor, ""]:
         """Return the temperature, a number with gradient."""
+        largest = -math.log(self.lower_bound)
+        # In a transformation of torch.func the parameter is the caller's, and stays as it is.
+        if is_transformed():
+            inside = self.log_scale.detach().clamp(max=largest)
+            return torch.exp(-(inside + self.log_scale - self.log_scale.detach()))
         # Through .data, so that weights that were not moved do not count as changed.
-        self.log_scale.data.clamp_(max=-math.log(self.lower_bound))
+        self.log_scale.data.clamp_(max=largest)
         return torch.exp(-self.log_scale)
 
     def extra_repr(self) -> str:
         """Return the present value and its bound, for print."""
-        temperature = math.exp(-float(self.log_scale.detach()))
-        return f"temperature={temperature:.4g}, lower_bound={self.lower_bound:g}"
+        bound = f"lower_bound={self.lower_bound:g}"
+        if self.log_scale.is_meta:
+            return bound
+        return f"temperature={math.exp(-float(self.log_scale.detach())):.4g}, {bound}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -151,13 +159,14 @@ def is_for_each_anchor(temperature: object) -> bool:
 def _smallest(temperature: Tensor) -> float:
     if (
         not isinstance(temperature, Tensor)
+        or temperature.is_meta
         or temperature.ndim > 1
         or not len(temperature.reshape(-1))
         or not temperature.is_floating_point()
     ):
         got = repr(temperature)
         if isinstance(temperature, Tensor):
-            got = f"{temperature.dtype} of shape {tuple(temperature.shape)}"
+            got = f"{temperature.dtype} of shape {tuple(temperature.shape)} on {temperature.device}"
         raise ValueError(
             f"temperature must be a tensor that holds one positive number, or one for each anchor, got {got}"
         )

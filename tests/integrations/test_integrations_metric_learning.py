@@ -90,5 +90,7 @@ def test_what_an_objective_does_itself_is_refused() -> None:
     z = rows()
     with pytest.raises(ValueError, match="leave the miner out"):
         ObjectiveLoss(HCL)(z, LABELS, MultiSimilarityMiner()(z, LABELS))
+    with pytest.raises(ValueError, match="objective must be an Objective, got 'hcl'"):
+        ObjectiveLoss("hcl")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="expected labels"):
         ObjectiveLoss(HCL)(z)

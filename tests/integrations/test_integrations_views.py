@@ -59,9 +59,24 @@ def test_open_clip_may_ask_for_a_dictionary() -> None:
     torch.testing.assert_close(found["contrastive_loss"], expected)
 
 
+def test_open_clip_with_the_bias_of_siglip() -> None:
+    images, texts = views()
+    scale, bias = torch.tensor(8.0), torch.tensor(-5.0, requires_grad=True)
+    sigmoid = tammes.recipes.sigmoid()
+    loss = open_clip.ObjectiveLoss(sigmoid)(images, texts, scale, bias)
+    pairs = tammes.TwoTowers(symmetric=True)(images, texts)
+    torch.testing.assert_close(loss, sigmoid(pairs, temperature=1 / scale, bias=bias.detach()))
+    loss.backward()
+    assert bias.grad != 0
+
+
 def test_open_clip_without_a_bias() -> None:
     images, texts = views()
-    with pytest.raises(ValueError, match="an objective has no logit bias"):
+    with pytest.raises(
+        ValueError, match=r"InfoNCE.* has no logit bias: make the model without init_logit_bias"
+    ):
         open_clip.ObjectiveLoss(HCL)(images, texts, torch.tensor(8.0), torch.tensor(0.0))
+    with pytest.raises(ValueError, match=r"logit_scale must be a tensor of one number, got 8\.0"):
+        open_clip.ObjectiveLoss(HCL)(images, texts, 8.0)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="source must be"):
         open_clip.ObjectiveLoss(HCL, source=tammes.Gather())  # type: ignore[arg-type]

@@ -222,6 +222,7 @@ def test_printed_weights_sum_to_one() -> None:
         (lambda: CAN(nn.Linear(4, 4)), "encoder must be a VisionTransformer, got Linear"),
         (lambda: can((1, 0, 0)), "weights must be a Weights, got tuple"),
         (lambda: can(decoder=24), "decoder must be a DecoderConfig, got int"),
+        (lambda: CAN(small(), "simclr"), "objective must be a loss of two views, got 'simclr'"),
         (lambda: can(projector=()), "width of its output at least"),
         (lambda: can(rate=1e-4), "nothing to reconstruct"),
         (lambda: can(MAE, normalize_targets=True, encoder=of_single_pixels()), "patches of one pixel"),

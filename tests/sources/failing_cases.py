@@ -170,6 +170,14 @@ CASES: dict[str, tuple[Call, str]] = {
         lambda last, rank: recipes.simclr(temperature=0.25 if last else 0.5)(Gather()(*views())),
         "rank {last} calls Objective(temperature=0.25, ",
     ),
+    "learned temperatures differ": (
+        lambda last, rank: SIMCLR(Gather()(*views()), temperature=torch.tensor(0.25 if last else 0.5)),
+        "the processes must have one temperature, got 0.25 to 0.5: put LearnedTemperature into the model",
+    ),
+    "a learned temperature on some": (
+        lambda last, rank: SIMCLR(Gather()(*views()), temperature=torch.tensor(0.5) if last else None),
+        "a learned temperature for all",
+    ),
     "sources differ": (
         lambda last, rank: Gather()(*views()) if last else queue_call(rank, last),
         "all processes must call the same source; some called a Gather and others a Queue",

@@ -130,6 +130,11 @@ def test_a_larger_shift_of_all_ids_changes_nothing() -> None:
     loss = objective(True, 1.0)
     one = loss(ContextWindow()(f, g, ids=IDS))
     assert torch.equal(one, loss(ContextWindow()(f, g, ids=IDS + 10**12)))
+    ends = torch.iinfo(torch.int64)
+    for shifted in (ends.min + IDS - IDS.min(), ends.max + (IDS - IDS.max())):
+        assert torch.equal(one, loss(ContextWindow()(f, g, ids=shifted)))
+        dense = replace(loss, engine=Dense())
+        torch.testing.assert_close(dense(ContextWindow()(f, g, ids=shifted)), one, rtol=1e-6, atol=0)
 
 
 @pytest.mark.parametrize("engine", [None, Dense()], ids=["chosen", "dense"])

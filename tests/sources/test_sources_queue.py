@@ -241,3 +241,20 @@ def test_a_key_too_long_to_be_compared_is_refused_before_it_spoils_later_batches
     with pytest.raises(ValueError, match=r"keys too large for torch\.float32"):
         queue(rows(3), torch.cat([rows(2), torch.full((1, 3), 1e30)]))
     assert bool(torch.isfinite(SIMCLR(queue(rows(3), rows(3)))))
+
+
+def test_writes_that_torch_does_not_count_are_seen() -> None:
+    """As those of an exchange between processes."""
+    full, queue = Queue(size=8, dim=3), Queue(size=8, dim=3)
+    full(rows(3), rows(3))
+    assert queue.held == 0
+    for mine, theirs in zip(queue.buffers(), full.buffers(), strict=True):
+        mine.data.copy_(theirs)
+    assert queue.held == 3
+    assert len(queue(rows(2), rows(2)).candidates) == 5
+
+
+def test_on_the_meta_device_it_prints_without_what_it_holds() -> None:
+    with torch.device("meta"):
+        assert "held" not in repr(Queue(size=8, dim=3))
+    assert "held=0" in repr(Queue(size=8, dim=3))

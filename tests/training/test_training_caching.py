@@ -523,3 +523,26 @@ def test_sparse_gradients_are_added_up() -> None:
     assert cached.weight.grad is not None
     assert plain.weight.grad is not None
     torch.testing.assert_close(cached.weight.grad.to_dense(), plain.weight.grad.to_dense())
+
+
+class WithNoise(nn.Module):
+    """A model whose embeddings depend on something that GradientCache does not put back."""
+
+    def __init__(self, by: str) -> None:
+        super().__init__()
+        self.layer, self.by, self.calls = nn.Linear(6, 4), by, 0
+        self.generator = torch.Generator().manual_seed(0)
+
+    def forward(self, rows: Tensor) -> Tensor:
+        self.calls += 1
+        noise = torch.rand(len(rows), 4, generator=self.generator, dtype=rows.dtype)
+        return self.layer(rows) + (noise if self.by == "generator" else self.calls * torch.eye(4)[0])
+
+
+@pytest.mark.parametrize("by", ["generator", "calls"])
+def test_a_second_pass_with_other_embeddings_is_refused(by: str) -> None:
+    model = WithNoise(by).double()
+    loss = OBJECTIVE(*GradientCache(model, chunk=CHUNK)(*views()))
+    with pytest.raises(ValueError, match="the second pass of the model made other embeddings"):
+        loss.backward()
+    assert model.layer.weight.grad is None

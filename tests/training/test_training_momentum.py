@@ -130,6 +130,14 @@ def test_another_model_is_refused(other: Callable[[], nn.Module], named: str) ->
         keys.update(other(), momentum=0.9)
 
 
+def test_a_wrapped_model_is_refused_with_what_to_give() -> None:
+    model, keys, _ = made()
+    wrapped = nn.Module()
+    wrapped.module = model  # as DistributedDataParallel has it
+    with pytest.raises(ValueError, match=r"give the model within DistributedDataParallel, model\.module"):
+        keys.update(wrapped, momentum=0.9)
+
+
 @pytest.mark.equal_bits
 @pytest.mark.parametrize("change", [nn.Module.double, nn.Module.half, lambda model: model.to("meta")])
 def test_a_model_of_another_type_or_device_is_refused_before_a_weight_moved(

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
-import torch
 from jaxtyping import Float
 from torch import Tensor
 from typing_extensions import override
@@ -36,8 +36,9 @@ class SoftplusContrast(Contrast):
     @override
     def lower_bound(self, logit: Shift) -> Shift:
         total = logit + self.offset
-        # A plain number would become one of float32, with too few digits for embeddings in float64.
-        return softplus(total if isinstance(total, Tensor) else torch.tensor(total, dtype=torch.double))
+        if isinstance(total, Tensor):
+            return softplus(total)
+        return max(total, 0.0) + math.log1p(math.exp(-abs(total)))
 
     @override
     def losses(

@@ -53,6 +53,8 @@ class ObjectiveLoss(BaseMetricLossFunction):
                     f"an objective has no {name}: it compares by inner products and takes its means itself; "
                     "leave it out"
                 )
+        if not isinstance(objective, Objective):
+            raise ValueError(f"objective must be an Objective, got {objective!r}")
         super().__init__(**others)
         self.objective = objective.module(temperature=temperature)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from torch import Tensor, nn
 from typing_extensions import override
 
+from tammes.contrast import Sigmoid
 from tammes.objective import Objective
 from tammes.sources import Gather, TwoTowers
 from tammes.sources.distributed import is_distributed
@@ -56,14 +57,17 @@ class ObjectiveLoss(nn.Module):
             image_features: `(batch, d)`; the objective normalizes them again unless it says otherwise.
             text_features: `(batch, d)`.
             logit_scale: the inverse of the temperature, a tensor of one number.
-            logit_bias: must be None.
+            logit_bias: learned bias of `Sigmoid`, a tensor of one number; None for other contrasts.
             output_dict: whether to return a dictionary, as open_clip's training loop asks for.
         """
-        if logit_bias is not None:
+        if logit_bias is not None and not isinstance(self.objective.contrast, Sigmoid):
             raise ValueError(
-                "an objective has no logit bias: make the model without init_logit_bias, which is for SigLIP"
+                f"{self.objective.contrast!r} has no logit bias: make the model without init_logit_bias, or "
+                "take an objective with Sigmoid, such as tammes.recipes.sigmoid"
             )
+        if not isinstance(logit_scale, Tensor):
+            raise ValueError(f"logit_scale must be a tensor of one number, got {logit_scale!r}")
         both = TwoTowers(symmetric=True, gather=Gather() if is_distributed() else None)
         pairs = (self.source or both)(image_features, text_features)
-        loss = self.objective(pairs, temperature=logit_scale.reciprocal())
+        loss = self.objective(pairs, temperature=logit_scale.reciprocal(), bias=logit_bias)
         return {"contrastive_loss": loss} if output_dict else loss

@@ -133,6 +133,8 @@ class CAN(nn.Module):
         ):
             if not isinstance(part, kind):
                 raise ValueError(f"{name} must be a {kind.__name__}, got {type(part).__name__}")
+        if not (objective is None or callable(objective)):
+            raise ValueError(f"objective must be a loss of two views, got {objective!r}")
         patches = (encoder.size // encoder.patch) ** 2
         check_number("noise", noise, minimum=0)
         weights.check(rate=rate, noise=noise, patches=patches)

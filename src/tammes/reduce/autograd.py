@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor
 
 _NOTHING = nullcontext()
@@ -29,14 +29,17 @@ def without_autocast(device: torch.device) -> AbstractContextManager[object]:
     return torch.autocast(device.type, enabled=False)
 
 
-def is_transformed() -> bool:
-    """Return whether a transformation of `torch.func` (grad, hessian, vmap, ...) runs.
+def put(into: Float[Tensor, "n m"], places: Int[Tensor, " e"], values: Float[Tensor, " e"]) -> Tensor:
+    """Write values into a matrix, at places counted row by row of which no two are equal, and return it.
 
     Example:
-        >>> torch.func.grad(lambda x: x * is_transformed())(torch.tensor(2.0))
-        tensor(1.)
+        >>> put(torch.zeros(2, 2), torch.tensor([1, 2]), torch.tensor([5.0, 6.0])).tolist()
+        [[0.0, 5.0], [6.0, 0.0]]
     """
-    return torch._C._are_functorch_transforms_active()
+    if torch.are_deterministic_algorithms_enabled():  # which refuse put_, for places that might be equal
+        columns = into.shape[1]
+        return into.index_put_((places // columns, places % columns), values)
+    return into.put_(places, values)  # several times as quick
 
 
 def first_order_only(

@@ -9,6 +9,8 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
+from tammes.positive_pairs import within
+
 
 @dataclass(frozen=True, kw_only=True)
 class KeyRanges:
@@ -47,16 +49,19 @@ class KeyRanges:
         return KeyRanges(keys=self.candidate_keys, candidate_keys=self.keys, window=self.window)
 
     @cached_property
+    def _ends(self) -> tuple[Int[Tensor, " n"], Int[Tensor, " n"]]:
+        """The least and the largest key that is no negative of each anchor."""
+        return within(self.keys, self.window)
+
+    @cached_property
     def start(self) -> Int[Tensor, " n"]:
         """`(n,)` first column that is no negative of the anchor."""
-        least = self.keys - self.window if self.window else self.keys
-        return torch.searchsorted(self.keys_of_candidates, least)
+        return torch.searchsorted(self.keys_of_candidates, self._ends[0])
 
     @cached_property
     def stop(self) -> Int[Tensor, " n"]:
         """`(n,)` one past the last column that is no negative of the anchor."""
-        most = self.keys + self.window if self.window else self.keys
-        return torch.searchsorted(self.keys_of_candidates, most, right=True)
+        return torch.searchsorted(self.keys_of_candidates, self._ends[1], right=True)
 
     @cached_property
     def excluded_counts(self) -> Int[Tensor, " n"]:
@@ -98,8 +103,11 @@ class KeyRanges:
         """Return a tile of the mask, true where no negative stands, or None for a tile of negatives only."""
         if not self.touch(rows, columns):
             return None
-        keys, others = self.keys[rows, None], self.keys_of_candidates[columns]
-        return keys == others if self.window == 0 else (keys - others).abs() <= self.window
+        others = self.keys_of_candidates[columns]
+        if self.window == 0:
+            return self.keys[rows, None] == others
+        least, most = (end[rows, None] for end in self._ends)
+        return (least <= others).logical_and_(others <= most)
 
     def touch(self, rows: slice, columns: slice) -> bool:
         """Return whether a tile holds entries where no negative stands, or may."""

@@ -38,14 +38,16 @@ def mixtures(
     """
     n, m = negatives.shape
     d = negatives.anchors.shape[1]
-    generator = torch.Generator().manual_seed(seed)
+    generator = torch.Generator("cpu").manual_seed(seed)
     step = max(1, _ENTRIES // max(m, (pairs + with_anchor) * d))
     made = []
     for first in range(0, n, step):
         rows = slice(first, min(first + step, n))
         anchors = negatives.anchors[rows]
         column, count = _hardest(negatives, rows, hardest)
-        draws = torch.rand(3, len(anchors), pairs + with_anchor, generator=generator, dtype=torch.float64)
+        draws = torch.rand(
+            3, len(anchors), pairs + with_anchor, generator=generator, dtype=torch.float64, device="cpu"
+        )
         # i is any of the hardest, and j any other.
         i = (draws[0].to(anchors.device) * count).long().clamp(max=hardest - 1)
         j = (i + 1 + (draws[1].to(anchors.device) * (count - 1)).long()) % count

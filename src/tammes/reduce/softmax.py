@@ -23,7 +23,7 @@ from typing_extensions import override
 
 from tammes.positive_pairs import PositivePairs
 from tammes.products import product, product_in
-from tammes.reduce.autograd import Gradients, KnownGradient, through_length
+from tammes.reduce.autograd import Gradients, KnownGradient, put, through_length
 from tammes.reduce.exponent import Exponent
 from tammes.reduce.negatives import Negatives
 from tammes.reduce.sweep import Lengths, Rows, Strip, StripLoss, Sweep
@@ -136,7 +136,7 @@ class SoftmaxLoss:
             if symmetric:
                 by_pair += by_pair.take(positives.candidate)
             # The positives' entries are masked in every tile, hence zero so far.
-            slope.put_(positives.entries, by_pair)
+            put(slope, positives.entries, by_pair)
             scale = float(gradient) / (len(losses) * self.temperature)
             unit, others = negatives.anchors, negatives.others
             found = through_length(product(slope, others, scale=scale), unit, lengths[0])

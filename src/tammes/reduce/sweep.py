@@ -23,7 +23,7 @@ from torch import Tensor
 
 from tammes.positive_pairs import PositivePairs
 from tammes.products import STEP, TransposedSum, add_product, is_quicker
-from tammes.reduce.autograd import Gradients, KnownGradient, through_length
+from tammes.reduce.autograd import Gradients, KnownGradient, put, through_length
 from tammes.reduce.negatives import Negatives
 
 _ENTRIES, _FEWEST_ROWS = 512 * 512, 256
@@ -119,7 +119,7 @@ class Sweep:
             positives = self.positives.entries[rows] - rows.start * len(others)
             found = self.strips.evaluate(rows, tiles, positives)
             losses.append(found.losses)
-            slope = found.slope.put_(positives, found.by_pair)
+            slope = put(found.slope, positives, found.by_pair)
             if to_anchors is not None:
                 add_product(to_anchors[rows], slope, others)
             if of_others is not None:

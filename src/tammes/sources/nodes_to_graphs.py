@@ -60,8 +60,11 @@ class NodesToGraphs:
         """
         for rows in (nodes, graphs):
             check_views((rows,))
-        if owner.dtype != torch.int64:  # bytes would be taken for a mask
-            raise ValueError(f"owner must be integers of 64 bits, the graph of each node, got {owner.dtype}")
+        if not isinstance(owner, Tensor) or owner.dtype != torch.int64:  # bytes would be taken for a mask
+            got = owner.dtype if isinstance(owner, Tensor) else type(owner).__name__
+            raise ValueError(
+                f"owner must be a tensor of integers of 64 bits, the graph of each node, got {got}"
+            )
         for name, numbers in (("ids", ids), ("labels", labels)):
             if numbers is not None:
                 check_shape(f"{name}, one for each graph,", numbers.shape, (len(graphs),))

@@ -121,7 +121,13 @@ class Queue(nn.Module):
 
     @property
     def _stored(self) -> int:
-        """Number of keys ever stored, read again only after others wrote to the buffer."""
+        """Number of keys ever stored; on a GPU read again only after others wrote to the buffer.
+
+        Exchanges of torch.distributed are no writes to torch: after one that is called on a buffer, load the
+        queue's `state_dict()` into it.
+        """
+        if self.stored.device.type == "cpu":
+            return int(self.stored)
         known = self._known
         if known is None or known[0] is not self.stored or known[1] != self.stored._version:
             self._known = known = self.stored, self.stored._version, int(self.stored)
@@ -160,8 +166,9 @@ class Queue(nn.Module):
 
     @override
     def extra_repr(self) -> str:
+        held = "" if self.stored.is_meta else f"held={self.held}, "
         return (
-            f"size={self.size}, dim={self.dim}, gather={self.gather}, held={self.held}, "
+            f"size={self.size}, dim={self.dim}, gather={self.gather}, {held}"
             f"wait_until_full={self.wait_until_full}, stale_positives={self.stale_positives}"
         )
 
@@ -273,7 +280,8 @@ class Queue(nn.Module):
             self.labels[slots] = batch.labels[first:]
         stored = self._stored + len(batch.keys)
         self.stored += len(batch.keys)
-        self._known = self.stored, self.stored._version, stored
+        if self.stored.device.type != "cpu":
+            self._known = self.stored, self.stored._version, stored
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -15,6 +15,7 @@ from tammes.sources.distributed import DistributedGroup
 from tammes.sources.distributed_batch import DistributedBatch
 from tammes.sources.gather import Gather
 from tammes.sources.inbatch import check_rows, in_full_precision, stack_views
+from tammes.traced import is_traced
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,8 +90,8 @@ class TwoTowers:
         group: Group = Single()
         if self.gather is None:
             local = stack_views(views, ids, labels)
-            # To read numbers would break a compiled graph; an objective beside it checks for itself.
-            if not torch.compiler.is_compiling():
+            # To read numbers would break a graph; an objective beside it checks for itself.
+            if not is_traced():
                 check_rows(local)
             own = every = in_full_precision(local).anchors.unflatten(0, (len(views), -1))
             _check_negatives(every)

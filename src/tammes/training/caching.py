@@ -11,6 +11,9 @@ from torch.func import functional_call
 from tammes.checks import check_integer
 from tammes.reduce.autograd import first_order_only
 
+_SAME = 0.05
+"""Largest distance of the embeddings of both passes, as a share; on a GPU they may differ by rounding."""
+
 
 class GradientCache(nn.Module):
     """Model that runs chunk by chunk, and holds the activations of one chunk at a time.
@@ -32,7 +35,7 @@ class GradientCache(nn.Module):
     Both passes draw the same random numbers from torch's generators (dropout is the same), run under the
     autocast of the call, and see the same buffers. Afterwards generators and buffers are as after one
     pass: running statistics are updated once. Random numbers from other sources, such as Python's `random`,
-    are not repeated, and the gradient is then that of another network.
+    are not repeated: the backward pass then finds other embeddings than the call, and refuses.
 
     BatchNorm in training mode normalizes with the statistics of a chunk, not of the batch: embeddings,
     loss and running statistics then depend on `chunk`. Normalization by groups, layers or instances does not.
@@ -114,6 +117,7 @@ class _Step:
         tensors = (*views, *model.parameters())
         self.devices = sorted({tensor.get_device() for tensor in tensors if tensor.is_cuda})
         self.random: list[list[Tensor]] = []  # generator states before each chunk
+        self.made: list[Tensor] = []  # embeddings of each chunk
 
     @property
     def weights(self) -> list[Tensor]:
@@ -129,6 +133,7 @@ class _Step:
                 self.random.append(_random_state(self.devices))
                 parts.append(_check_embeddings(self.model(rows), rows))
             embeddings.append(torch.cat(parts))
+            self.made += parts
         # Autocast caches the weights that it converted, here without a graph. Torch before 2.13 would reuse
         # them in a pass with gradients, which would not reach the weights.
         torch.clear_autocast_cache()
@@ -148,15 +153,24 @@ class _Step:
         buffers = {name: buffer.clone() for name, buffer in self.buffers.items()}
         chunks = [rows for view in views for rows in self._chunks(view)]
         pieces = [piece for gradient in gradients for piece in self._chunks(gradient)]
+        apart: list[Tensor] = []
         with torch.random.fork_rng(devices=self.devices), torch.enable_grad(), self.autocast:
-            for rows, state, piece in zip(chunks, self.random, pieces, strict=True):
+            for rows, state, piece, before in zip(chunks, self.random, pieces, self.made, strict=True):
                 _set_random_state(state, self.devices)
                 embeddings = functional_call(self.model, buffers, (rows,)) if buffers else self.model(rows)
+                apart.append(torch.dist(embeddings.detach(), before) - _SAME * torch.linalg.norm(before))
                 if embeddings.requires_grad:
                     found = torch.autograd.grad(embeddings, weights, piece, allow_unused=True)
                     if any(part is None for part in found):
                         _check_no_reentrant_checkpoint(embeddings)
                     _accumulate(totals, is_own, found)
+        if float(torch.stack(apart).amax()) > 0:  # not where it is NaN
+            raise ValueError(
+                "the second pass of the model made other embeddings than the first, so that its gradient "
+                "would be wrong: draw random numbers from torch's default generators, which GradientCache "
+                "puts back, and not from numpy, random or a generator of the model, and let nothing depend "
+                "on the number of calls"
+            )
         return totals
 
     def _chunks(self, rows: Tensor) -> tuple[Tensor, ...]:

@@ -101,9 +101,11 @@ def _check_same_model(copied: nn.Module, model: nn.Module) -> None:
     if list(own.items()) == list(other.items()):
         return
     different = [name for name in dict.fromkeys([*own, *other]) if own.get(name) != other.get(name)]
+    is_wrapped = any(name.startswith("module.") for name in different)
     raise ValueError(
         "the momentum encoder must be updated with the model that it was copied from; these weights or "
         f"buffers differ in name, shape, type or device: {', '.join(different[:5]) or 'their order'}"
+        + (" (give the model within DistributedDataParallel, model.module)" if is_wrapped else "")
     )
 
 
