@@ -145,7 +145,7 @@ RECORDS = (
     ("benchmarks.md", "| rows |  | wall, s", "2026-11-27-diagnose-size-avx2.md"),
     ("choosing.md", "| objective | kNN", COMPARISONS),
     ("design.md", "| pairs | epsilon | averaged", "2026-11-27-sinkhorn_updates-avx2.md"),
-    ("diagnostics.md", "| planted |", "2026-11-27-diagnose-planted-avx2.md"),
+    ("diagnostics.md", "| planted |", "2026-11-30-diagnose-planted-avx512.md"),
     ("diagnostics.md", "| measure | among runs", "2026-11-29-label-free-avx512.md"),
     ("diagnostics.md", "| `stop_on` | patience", "2026-11-29-label-free-avx512.md"),
     ("diagnostics.md", "| data | positives", "2026-11-30-class-prior-avx512.md"),

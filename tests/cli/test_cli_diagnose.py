@@ -1,6 +1,7 @@
 """`tammes diagnose` on files: its folder, its words, its exit codes, and what it refuses in one line."""
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -130,7 +131,7 @@ def test_labels_may_have_a_file_of_their_own(table: Path, capsys: pytest.Capture
     np.save("x.npy", x)
     np.save("classes.npy", classes)
     assert main(["diagnose", "x.npy", "--labels", "classes.npy", "--drop"]) == 0
-    assert "Class prior: of these labels it is 0.33" in capsys.readouterr().out
+    assert "Class prior: of these labels it is 0.322" in capsys.readouterr().out
     found = pq.read_table("x-diagnosis/rows.parquet")
     assert found["label"].to_pylist() == np.delete(classes, 3).tolist()
 
@@ -228,3 +229,41 @@ def test_a_run_without_embeddings_embeds_its_data(
     Path("there/run/command.json").unlink()
     assert main(["diagnose", "there/run"]) == 2
     assert "tammes embed there/run --data DATA" in capsys.readouterr().err
+
+
+def test_labels_may_be_lines_of_a_text_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "e.npy"
+    np.save(file, np.random.default_rng(0).normal(size=(40, 6)).astype(np.float32))
+    for name, first in (("of.txt", ""), ("of.csv", "row,label\n")):
+        labels = tmp_path / name
+        rows = [f"{i}," * bool(first) + ("cat" if i % 2 else "dog") for i in range(40)]
+        labels.write_text(first + "\n".join(rows), encoding="utf-8")
+        assert main(["diagnose", str(file), "--labels", str(labels), "--out", str(tmp_path / "out")]) == 0
+    assert "cat" in capsys.readouterr().out
+    labels.write_text("label\ncat\ndog\n", encoding="utf-8")
+    assert main(["diagnose", str(file), "--labels", str(labels), "--out", str(tmp_path / "out")]) == 2
+    assert "expected a label for each of the 40 rows in" in capsys.readouterr().err
+    assert main(["diagnose", str(file), "--pairs", str(labels), "--out", str(tmp_path / "out")]) == 2
+    assert "expected pairs in a .npy file" in capsys.readouterr().err
+
+
+def test_the_share_of_false_negatives_is_one_number(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Rows of 200 classes of two: another row has the class with probability 1 / 399."""
+    np.save(tmp_path / "e.npy", np.random.default_rng(0).normal(size=(400, 8)).astype(np.float32))
+    np.save(tmp_path / "of.npy", np.arange(400) // 2)
+    words = ["diagnose", str(tmp_path / "e.npy"), "--labels", str(tmp_path / "of.npy"), "--batch", "64"]
+    assert main([*words, "--out", str(tmp_path / "out")]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "0.25 % of random ones are false, of the anchor's class: 0.3 of the 126 in a batch" in said
+    assert "Class prior: of these labels it is 0.00251" in said
+
+
+def test_an_array_with_names_of_its_classes_has_them(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    x, label = np.random.default_rng(0).normal(size=(60, 6)).astype(np.float32), np.arange(60) % 3
+    np.savez(tmp_path / "e.npz", features=x, label=label, classes=np.array(["ant", "bee", "cat"]))
+    assert main(["diagnose", str(tmp_path / "e.npz"), "--labels", "label", "--out", str(tmp_path / "o")]) == 0
+    assert re.search(r"(ant|bee|cat) and (ant|bee|cat) overlap most", capsys.readouterr().out)

@@ -64,6 +64,24 @@ def refused(capsys: pytest.CaptureFixture[str], run: Path, data: Path, words: st
     return " ".join(message.split())
 
 
+def test_rows_that_were_trained_on_are_named(
+    trained: Path, data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    other = write_noise(tmp_path / "other", "ant", "bee", "cat", count=4)
+    for words, is_said in (
+        (("--data", data), False),  # the held-out part of the training
+        (("--data", data, "--held-out", "0.5"), True),
+        (("--data", data, "--test", data), True),
+        (("--data", data, "--test", other), False),
+        (("--data", other), False),
+        ((), False),
+    ):
+        assert main(["evaluate", str(trained), "--accelerator", "cpu", *map(str, words)]) == 0
+        said = capsys.readouterr()
+        assert ("trained on these rows" in said.err) == is_said, words
+        assert "on the test rows" in " ".join(said.out.split())
+
+
 def test_all_protocols_are_measured_recorded_and_shown(
     run: Path, data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

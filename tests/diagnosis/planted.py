@@ -92,6 +92,18 @@ def rotation(seed: int) -> Planted:
     return x, {"against": x @ turn}
 
 
+def tight_classes(rows: int) -> Callable[[int], Planted]:
+    """Return well separated classes of so many rows, of which every fifth row is for testing."""
+
+    def made(seed: int) -> Planted:
+        x, generator = _plain(seed)
+        labels = torch.arange(N) // rows
+        x = 0.12 * x + torch.randn(N // rows + 1, DIM, generator=generator)[labels]
+        return x, {"labels": labels, "splits": (torch.arange(N) % 5 == 0).long()}
+
+    return made
+
+
 PLANTED: dict[str, tuple[str, Callable[[int], Planted]]] = {
     "collapse to 6 of 32 dimensions": ("collapse", collapse),
     "1 % exact duplicates": ("exact duplicates", exact_duplicates),
@@ -103,6 +115,13 @@ PLANTED: dict[str, tuple[str, Callable[[int], Planted]]] = {
     "a leak of 2 % between splits": ("leak", leak),
 }
 """What is planted, the fault that names it, and the embeddings of a seed."""
+SOUND: dict[str, Callable[[int], Planted]] = {
+    "nothing: a Gaussian with random labels, splits and pairs": gaussian,
+    "nothing: tight classes of 4 rows, of training and test": tight_classes(4),
+    "nothing: tight classes of 15 rows, of training and test": tight_classes(15),
+    "nothing: tight classes of 40 rows, of training and test": tight_classes(40),
+}
+"""Embeddings without a fault."""
 EXPECTED_TOO: dict[str, set[str]] = {
     "10 hubs by cosine": {"shifted mean"},
     "a leak of 2 % between splits": {"near duplicates"},

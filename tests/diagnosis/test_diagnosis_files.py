@@ -77,6 +77,27 @@ def test_arrays_integers_and_tables_without_names(tmp_path: Path) -> None:
     assert read_embeddings(tmp_path / "b.npz").name == "features"
 
 
+def test_columns_of_whole_numbers_that_are_named_for_something_else_are_no_coordinates(
+    tmp_path: Path,
+) -> None:
+    file = tmp_path / "e.csv"
+    file.write_text("d0,d1,class_id,n,d2\n0.5,1.5,3,7,1\n1.5,0.5,4,8,2\n", encoding="utf-8")
+    found = read_embeddings(file)
+    assert (found.name, found.vectors.tolist()) == ("d0, d1, d2", [[0.5, 1.5, 1.0], [1.5, 0.5, 2.0]])
+    file.write_text("a,b,Label_Id\n0.5,1,3\n1.5,0,4\n", encoding="utf-8")
+    assert read_embeddings(file).name == "a, b"
+
+
+def test_a_word_among_numbers_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "e.csv"
+    lines = [f"{i}.5,{i % 7}.0,text {i},{i}" for i in range(9)]
+    file.write_text("\n".join(["a,b,note,count", *lines]), encoding="utf-8")
+    assert read_embeddings(file).name == "a, b, count"
+    file.write_text("\n".join(["a,b,note,count", *lines, "1.0,oops,text,1"]), encoding="utf-8")
+    with pytest.raises(ValueError, match=r"expected numbers in the column b of .*, as in a, got 'oops'"):
+        read_embeddings(file)
+
+
 def test_a_named_column_of_numbers_is_no_coordinate(tmp_path: Path) -> None:
     pq.write_table(
         pa.table({"x": X[:, 0], "y2": X[:, 1], "kind": [0.0, 1.0, 0.0, 1.0]}), tmp_path / "a.parquet"

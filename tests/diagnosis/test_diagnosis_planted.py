@@ -14,8 +14,9 @@ def test_a_planted_fault_is_found_and_named(name: str) -> None:
     assert fault in found
 
 
-def test_a_gaussian_has_no_fault() -> None:
-    points, arguments = planted.gaussian(0)
+@pytest.mark.parametrize("name", planted.SOUND)
+def test_where_nothing_is_wrong_no_fault_is_found(name: str) -> None:
+    points, arguments = planted.SOUND[name](0)
     found = tammes.diagnose(points, **arguments)
     assert found.faults == ()
     assert found["faults"].value == 0
@@ -29,6 +30,16 @@ def test_two_encoders_that_differ_by_a_rotation_are_called_so() -> None:
     assert found["neighbor_overlap"].value == pytest.approx(1, abs=1e-3)
     other, arguments = planted.gaussian(0)
     assert "rotation" not in tammes.diagnose(other, against=arguments["against"])["procrustes"].verdict[:20]
+
+
+def test_most_rows_nearly_equal_are_a_note_and_equal_ones_a_fault() -> None:
+    points, arguments = planted.tight_classes(4)(0)
+    found = tammes.diagnose(points, **arguments)
+    assert found["near_duplicates"].verdict.startswith("note: near duplicates: ")
+    assert found["near_duplicates"].verdict.endswith("as where classes have few rows and are tight")
+    assert found["leaked"].verdict.startswith("note: leak: ")
+    points[1] = points[0]  # rows 0 and 1 are of different splits
+    assert {"exact duplicates", "leak"} <= set(tammes.diagnose(points, **arguments).faults)
 
 
 def test_flagged_rows_are_the_planted_ones() -> None:

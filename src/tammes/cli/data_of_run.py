@@ -34,3 +34,27 @@ def data_of_run(run: Path, by_hand: str) -> tuple[Split, Path]:
     choice = parse(command.words)
     source = trained_whole(choice.source) if choice.training.adjacent else choice.source
     return source, command.folder
+
+
+def was_trained_on(run: Path, source: Split) -> bool:
+    """Return whether a run, by the command that started it, was trained on rows that would measure it.
+
+    Args:
+        run: folder of the run; one that was made from Python says nothing.
+        source: options of the data to measure on, relative to the current folder.
+    """
+    from tammes.cli.images import has_own_test_images
+
+    try:
+        trained, folder = data_of_run(run, "")
+    except ValueError:
+        return False
+
+    def is_that_of_the_run(data: str) -> bool:
+        return data == trained.data or Path(data).resolve() == Path(folder, trained.data).resolve()
+
+    if source.test is not None:
+        return is_that_of_the_run(str(source.test))
+    if not is_that_of_the_run(source.data) or has_own_test_images(source.data):
+        return False
+    return trained.test is not None or trained.held_out_part != source.held_out_part

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from tammes.cli.embedded import embedded
 from tammes.cli.failures import print_line
 from tammes.cli.options.diagnose import Diagnose
+from tammes.cli.options.labels import read_labels
 from tammes.cli.output import counted
 from tammes.diagnosis.condition import Condition
 from tammes.diagnosis.diagnose import measured
@@ -25,6 +26,8 @@ NAMES = ("text", "name", "sentence", "title", "id")
 """Columns of which the first that is there names the rows on the page."""
 FILES = ("name", "file", "path", "image")
 """Columns of which the first that is there names the image of each row."""
+TEXT = (".csv", ".tsv", ".txt")
+"""Ends of the names of text files with a label for each row."""
 FAILED = 1
 """Exit code if the condition of --fail-on holds."""
 
@@ -51,7 +54,7 @@ def main(choice: Diagnose) -> None:
 def _diagnosed(choice: Diagnose) -> Diagnosis:
     text = choice.text or _naming(choice)
     columns = (choice.labels, choice.pairs, choice.splits, text)
-    named = [name for name in columns if name is not None and not _is_array(name)]
+    named = [name for name in columns if name is not None and not _is_file(name)]
     first = read_embeddings(choice.file, vectors=choice.vectors, columns=named, drop=choice.drop)
     second = None
     if choice.against is not None:
@@ -81,18 +84,27 @@ def _texts(column: NDArray[Any]) -> NDArray[Any]:
     return column.astype(str)
 
 
-def _is_array(name: str) -> bool:
-    return name.endswith(".npy")
+def _is_file(name: str) -> bool:
+    """Return whether an option names a file and not a column."""
+    return name.endswith(".npy") or (Path(name).suffix in TEXT and Path(name).is_file())
 
 
 def _given(name: str | None, first: Embeddings, *, or_pairs: bool = False) -> NDArray[Any] | None:
     """Return a value for each row, or pairs of rows, from a column of the file or a file of their own."""
     if name is None:
         return None
-    if not _is_array(name):
+    if not _is_file(name):
         return first.columns[name]
-    values = array_of(Path(name), len(first.vectors) + first.dropped, or_pairs=or_pairs)
-    return values if values.ndim == 2 else values[first.rows]
+    count = len(first.vectors) + first.dropped
+    if Path(name).suffix not in TEXT:
+        values = array_of(Path(name), count, or_pairs=or_pairs)
+        return values if values.ndim == 2 else values[first.rows]
+    if or_pairs:
+        raise ValueError(f"expected pairs in a .npy file, two rows in each line, got {name}")
+    lines = np.array(read_labels(Path(name)))
+    if len(lines) != count:
+        raise ValueError(f"expected a label for each of the {count:,} rows in {name}, got {len(lines):,}")
+    return lines[first.rows]
 
 
 def _about(choice: Diagnose, first: Embeddings) -> dict[str, str]:

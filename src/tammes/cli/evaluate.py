@@ -6,8 +6,9 @@ from contextlib import chdir
 from typing import Any
 
 from tammes.cli.console import print_table
-from tammes.cli.data_of_run import data_of_run
+from tammes.cli.data_of_run import data_of_run, was_trained_on
 from tammes.cli.exhibit import embedded_views, pairs_of
+from tammes.cli.failures import print_line
 from tammes.cli.graph_scores import evaluated, graph_table, said_of_equal, said_of_kernel
 from tammes.cli.loading import (
     Shape,
@@ -81,6 +82,11 @@ def _evaluate(choice: Evaluate) -> None:
             "--test, or tasks of sentences by --tasks"
         )
     train.required_labels()
+    if was_trained_on(choice.run, choice.source):
+        print_line(
+            "the run was trained on these rows, and accuracies on them say little of others: measure on what "
+            "it was not trained on, by the --held-out of its training or by --test"
+        )
     if not choice.is_linear_alone:
         read_results(choice.run)  # a damaged record is refused before anything is measured
     run.model.to(Machine(accelerator=choice.accelerator).device)
@@ -126,7 +132,8 @@ def _evaluate_linear(choice: Evaluate, run: Run, train: Data, test: Data) -> tup
         return scores, numbers
     geometry = ["-" if aligned is None else f"{aligned:.3f}", f"{uniform:.3f}"]
     row = choice.run.resolve().name, [scores], geometry
-    print_table(score_table(test, "encoder", [row], test_rows=len(test), more=["alignment", "uniformity"]))
+    more, on = ["alignment", "uniformity"], "the test rows"
+    print_table(score_table(test, "encoder", [row], test_rows=len(test), more=more, measured_on=on))
     print(_in_words(turned))
     if (said := left_out(train, test)) is not None:
         print(said)

@@ -238,6 +238,7 @@ def score_table(
     test_rows: int,
     more: Sequence[str] = (),
     baselines: Sequence[Trial] = (),
+    measured_on: str = "data held out of training",
 ) -> Table:
     """Return a table of accuracies in per cent with their 95 % intervals.
 
@@ -251,11 +252,10 @@ def score_table(
         rows: for each row its name, the scores of each seed, and the cells behind the accuracies.
         more: titles of the columns behind the accuracies.
         baselines: rows of a second section.
+        measured_on: what the caption says of the test rows.
     """
     columns = (OF_TEXTS if isinstance(data, Texts) else OF_IMAGES) if test_rows else {}
-    caption = (
-        "accuracies in per cent with 95 % intervals, on data held out of training" if test_rows else None
-    )
+    caption = f"accuracies in per cent with 95 % intervals, on {measured_on}" if test_rows else None
     table = Table(caption=caption)
     table.add_column(first, overflow="fold")
     for title in (*columns, *more):

@@ -178,6 +178,7 @@ def _of_arrays(path: Path, arrays: Mapping[str, Any], vectors: str | None) -> Op
     matrix = arrays[name]
     count, dim = matrix.shape
     beside = {each: array for each, array in arrays.items() if array.ndim == 1 and len(array) == count}
+    beside |= _named_labels(beside.get("label"), arrays.get("classes"))
 
     def blocks(columns: Sequence[str]) -> Iterator[Block]:
         for start in range(0, count, ROWS):
@@ -190,6 +191,14 @@ def _of_arrays(path: Path, arrays: Mapping[str, Any], vectors: str | None) -> Op
     return Opened(
         path=path, name=name, dim=dim, count=count, columns=tuple(beside), blocks=blocks, others=unfit
     )
+
+
+def _named_labels(label: Any, classes: Any) -> dict[str, Any]:
+    """Return the names of the classes in place of their numbers, as `tammes embed` keeps both."""
+    if label is None or classes is None or label.dtype.kind not in "iu" or classes.dtype.kind != "U":
+        return {}
+    is_named = classes.ndim == 1 and len(label) > 0 and 0 <= label.min() <= label.max() < len(classes)
+    return {"label": classes[label]} if is_named else {}
 
 
 def _safetensors(path: Path, vectors: str | None) -> Opened:

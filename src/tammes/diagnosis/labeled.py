@@ -277,12 +277,13 @@ def _collisions(
     rows = torch.randperm(len(units), generator=generator)[:WEIGHED]
     hard = _hard_shares(units[rows], labels.index[rows])
     value, low, high = row_jackknife(lambda shares: float(shares.mean()), hard)
-    recommendation = Recommendation.of(known, pairs=batch)
+    # Rows are drawn without repetition: the share that was counted, if there is one, and not sum rho^2.
+    recommendation = Recommendation(class_prior=share or known.class_prior, pairs=batch, classes=known)
     k = best_k(known)
     times = "" if share == 0 or value is None else f", {value / share:.1f} times those at random"
     advice = (
         *recommendation.sentences,
-        f"Class prior: of these labels it is {known.class_prior:.3g}.",
+        f"Class prior: of these labels it is {recommendation.class_prior:.3g}.",
         f"Beta: in this embedding, weights of hard negatives (beta 1, temperature {TEMPERATURE}) lie to "
         f"{100 * (value or 0):.1f} % on false ones{times}.",
         f"Negatives: the bound on the readout is least at k = {k:,}.",

@@ -27,6 +27,8 @@ NO_VECTOR = frozenset({"id", "index", "row", "label", "labels", "class", "target
 """Names of numeric columns that are no coordinates."""
 NUMBERED = re.compile(r"(.*?)\d+")
 """Names of coordinates, with what they have in common."""
+SHOWN = 8
+"""Coordinates that a page names one by one; of more, the first and the last."""
 INDEX = re.compile(r"|Unnamed: \d+|__index_level_\d+__")
 """Names that pandas gives to the numbers of rows in a file, the empty one among them."""
 
@@ -157,29 +159,45 @@ def _is_number(text: str) -> bool:
 
 
 def _coordinates(schema: pa.Schema, without: Sequence[str]) -> list[str]:
-    """Return the columns of numbers: those of floats or, where there are none, of integers."""
-    no_vector = {f.name for f in schema if f.name.lower() in NO_VECTOR or INDEX.fullmatch(f.name)}
-    fields = [f for f in schema if f.name not in {*no_vector, *without}]
-    floats = [f.name for f in fields if pa.types.is_floating(f.type)]
-    integers = [f.name for f in fields if pa.types.is_integer(f.type)]
-    # Coordinates of a table may be written without a point where they are whole.
-    return [f.name for f in schema if f.name in {*floats, *integers}] if floats else integers
+    """Return the columns of numbers, but for those that are named for something else.
+
+    Coordinates of a table may be written without a point where all are whole. So a column of whole numbers
+    counts, too; among numbered columns of others, such as d0 to d9, only if it is numbered like them.
+    """
+    fields = [field for field in schema if not (_names_no_vector(field.name) or field.name in without)]
+    floats = [field.name for field in fields if pa.types.is_floating(field.type)]
+    stems = {_stem(name) for name in floats}
+    return [
+        field.name
+        for field in fields
+        if field.name in floats
+        or (pa.types.is_integer(field.type) and (not stems or None in stems or _stem(field.name) in stems))
+    ]
+
+
+def _names_no_vector(name: str) -> bool:
+    """Return whether a column is named for something else than a coordinate, as `class_id` is."""
+    return bool(INDEX.fullmatch(name)) or not NO_VECTOR.isdisjoint({name.lower(), *name.lower().split("_")})
+
+
+def _stem(name: str) -> str | None:
+    """Return the name of a numbered column without its number; None for other names."""
+    found = NUMBERED.fullmatch(name)
+    return None if found is None else found[1]
 
 
 def _check_words(
     path: Path, first: pa.RecordBatch, coordinates: Sequence[str], beside: Sequence[str]
 ) -> None:
-    """Raise ValueError for a column of words whose name, such as d2, is that of a coordinate."""
-    numbered = {name: NUMBERED.fullmatch(name) for name in first.schema.names}
-    stems = {found[1] for name in coordinates if (found := numbered[name]) is not None}
+    """Raise ValueError for words in a column whose name is that of a coordinate, or among numbers."""
+    stems = {_stem(name) for name in coordinates} - {None}
     for field in first.schema:
-        found = numbered[field.name]
-        is_other = found is None or found[1] not in stems or field.name in {*coordinates, *beside}
-        if is_other or not pa.types.is_string(field.type):
+        is_known = field.name in {*coordinates, *beside} or _names_no_vector(field.name)
+        if not coordinates or is_known or not pa.types.is_string(field.type):
             continue
         cells = [str(each).strip() for each in first.column(field.name).to_pylist() if each is not None]
         words = [cell for cell in cells if cell and not _is_number(cell)]
-        if words:
+        if words and (_stem(field.name) in stems or 2 * len(words) < len(cells)):
             raise ValueError(
                 f"expected numbers in the column {field.name} of {path}, as in {coordinates[0]}, got "
                 f"{words[0]!r}: mend the cell, or give the column another name"
@@ -196,7 +214,9 @@ def _name(
 
 
 def _of(name: str, coordinates: Sequence[str]) -> str:
-    return f"{coordinates[0]} to {coordinates[-1]}" if len(coordinates) > 1 else name
+    if len(coordinates) <= SHOWN:
+        return ", ".join(coordinates) or name
+    return f"{coordinates[0]} to {coordinates[-1]}"
 
 
 def _is_list(kind: pa.DataType) -> bool:

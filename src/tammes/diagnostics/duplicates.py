@@ -13,6 +13,9 @@ FALSE_PAIRS = 0.001
 """Expected number of false near-duplicates among all rows where neighbors lie as by chance."""
 CLOSEST = 0.25
 """Largest distance of near-duplicates, in multiples of the distance to the k-th neighbor."""
+GROUP, SAME = 5, 0.01
+"""More than five rows that are as close to each other as near-duplicates are a cluster, such as a class of
+fewer than k rows, unless their distances are below this share of that to the k-th neighbor."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -98,9 +101,11 @@ def duplicates(
 ) -> Duplicates:
     """Return the rows that are equal to another, or much closer to it than to their other neighbors.
 
-        d(i, j)  <=  rho min(r_k(i), r_k(j)) ,        rho = near_threshold(n, k, D)
+        d(i, j)  <=  rho_k min(r_k(i), r_k(j)) ,        rho_k = near_threshold(n, k, D)
 
-    Groups are the connected components of the pairs.
+    Rows of a tight cluster of fewer than k rows are as close, and no duplicates. So the same must hold of the
+    fifth neighbor, unless the rows are so close that rho_k may be 0.01: of near-duplicates that are further
+    apart, groups of up to five rows are found. Groups are the connected components of the pairs.
 
     Args:
         first_equal: number of the first row equal to each row, as `equal_rows` returns it.
@@ -123,13 +128,14 @@ def duplicates(
     pairs = torch.stack([first_equal[repeated], repeated], dim=1)
     ratio = torch.zeros(len(pairs))
     threshold = 0.0 if dimension is None else near_threshold(n, k, dimension)
-    scale = distances[:, -1]
-    if k > 1 and threshold > 0:
+    scale, few = distances[:, -1], min(GROUP, k)
+    if k > 1 and dimension is not None:
         i, place = (distances[:, :-1] <= threshold * scale[:, None]).nonzero(as_tuple=True)
         j = indices[i, place]
-        bound = torch.minimum(scale[i], scale[j])
+        bound, inner = (torch.minimum(each[i], each[j]) for each in (scale, distances[:, few - 1]))
         d = distances[i, place]
-        kept = (j >= 0) & (d <= threshold * bound) & (first_equal[i] != first_equal[j])
+        apart = (d <= near_threshold(n, few, dimension) * inner).logical_or_(d <= SAME * bound)
+        kept = (j >= 0) & (d <= threshold * bound) & apart & (first_equal[i] != first_equal[j])
         close = torch.stack([torch.minimum(i, j), torch.maximum(i, j)], dim=1)[kept]
         close, inverse = torch.unique(close, dim=0, return_inverse=True)
         near_ratio = torch.zeros(len(close))

@@ -209,3 +209,9 @@ def test_a_wrong_word_is_answered_with_the_nearest(
     text = " ".join(re.sub("[│─]", " ", printed(words, capsys, code=2)).split())
     assert said in text
     assert "Traceback" not in text
+
+
+def test_a_part_with_dashes_is_told_without_them(capsys: pytest.CaptureFixture[str]) -> None:
+    words = "train simclr --data digits --temperature 0.1 encoder:two-towers --encoder.tower:gru"
+    assert main(words.split()) == 2
+    assert "expected encoder.tower:gru, got --encoder.tower:gru" in capsys.readouterr().err

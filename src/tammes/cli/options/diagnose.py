@@ -22,7 +22,8 @@ class Diagnose:
     Args:
         file: File of embeddings: a list column or numeric columns of .parquet, .csv or .tsv, or a matrix of
             .npy, .npz or .safetensors; or the folder of a run, which embeds its data if it has no such file.
-        labels: Column of classes, or a .npy file with the class of each row.
+        labels: Column of classes, or a file with the class of each row: .npy, .txt with a line for each row,
+            or .csv with a column label.
         against: File of other embeddings of the same rows, in the same order, to compare with.
         pairs: Column, or .npy file, with the row number of each row's positive, counted from 0; -1 for none.
             A file may also have two columns, the rows of each pair.

@@ -78,6 +78,10 @@ class Options:
         """
         for word in words:
             name, _, part = word.partition(":")
+            if part and name.startswith("--") and "=" not in name:
+                raise ValueError(
+                    f"expected {word[2:]}, got {word}: a part of a command has no dashes before it"
+                )
             if part and name in self.options and (known := words_of(self.options[name][0])):
                 check_word("part", word, [f"{name}:{each}" for each in known])
         shown, folded = self.options, []
