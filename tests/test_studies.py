@@ -14,7 +14,7 @@ import pytest
 
 from tammes.papers.entry import entries
 from tammes.papers.robinson_masked.runs import MaskedRun
-from tammes.papers.robinson_masked.training import MINUTES_HERE
+from tammes.papers.robinson_masked.training import MINUTES_HERE, SMALL
 
 ROOT = Path(__file__).parent.parent
 RESULTS = ROOT / "benchmarks/results/studies"
@@ -98,6 +98,8 @@ def test_the_minutes_of_the_masked_studies_are_those_of_their_tables() -> None:
     for file in RESULTS.glob("masked-*/table.csv"):
         with file.open(encoding="utf-8") as table:
             for row in csv.DictReader(table):
+                if row["encoder"] != SMALL:
+                    continue
                 settings = tuple(row[each.name] for each in fields(MaskedRun))
                 cells[settings] = float(row["seconds"])
     assert round(sum(cells.values()) / 60) == MINUTES_HERE
