@@ -86,6 +86,9 @@ def test_columns_of_whole_numbers_that_are_named_for_something_else_are_no_coord
     assert (found.name, found.vectors.tolist()) == ("d0, d1, d2", [[0.5, 1.5, 1.0], [1.5, 0.5, 2.0]])
     file.write_text("a,b,Label_Id\n0.5,1,3\n1.5,0,4\n", encoding="utf-8")
     assert read_embeddings(file).name == "a, b"
+    for header in ("y_0,y_1,y_2", "x_pos,y_pos,z_pos", "class_1,class_2,class_3"):
+        file.write_text(f"{header}\n0.5,1,3\n1.5,0,4\n", encoding="utf-8")
+        assert read_embeddings(file).vectors.shape == (2, 3)
 
 
 def test_a_word_among_numbers_is_refused(tmp_path: Path) -> None:

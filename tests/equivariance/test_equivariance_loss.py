@@ -295,3 +295,8 @@ def test_forms_say_what_they_are() -> None:
         "Minkowski()",
         "Symplectic()",
     ]
+
+
+def test_long_rows_in_half_precision_have_finite_points_of_the_hyperboloid() -> None:
+    rows = torch.tensor([[300.0, 400.0], [0.0, 0.0]], dtype=torch.float16)
+    assert hyperboloid(rows).tolist() == [[500.0, 300.0, 400.0], [1.0, 0.0, 0.0]]

@@ -25,6 +25,8 @@ BYTES = 2**24
 """Bytes of a block of comma-separated values."""
 NO_VECTOR = frozenset({"id", "index", "row", "label", "labels", "class", "target", "y", "split", "pair"})
 """Names of numeric columns that are no coordinates."""
+IN_NAMES = frozenset({"id", "label", "labels", "class", "split"})
+"""Words of longer names that are no coordinates, unless they are numbered."""
 NUMBERED = re.compile(r"(.*?)\d+")
 """Names of coordinates, with what they have in common."""
 SHOWN = 8
@@ -177,7 +179,10 @@ def _coordinates(schema: pa.Schema, without: Sequence[str]) -> list[str]:
 
 def _names_no_vector(name: str) -> bool:
     """Return whether a column is named for something else than a coordinate, as `class_id` is."""
-    return bool(INDEX.fullmatch(name)) or not NO_VECTOR.isdisjoint({name.lower(), *name.lower().split("_")})
+    word = name.lower()
+    if word in NO_VECTOR or INDEX.fullmatch(name):
+        return True
+    return _stem(name) is None and not IN_NAMES.isdisjoint(word.split("_"))
 
 
 def _stem(name: str) -> str | None:

@@ -188,7 +188,5 @@ def hyperboloid(rows: Float[Tensor, "n d"]) -> Float[Tensor, "n d+1"]:
         >>> hyperboloid(torch.tensor([[0.0, 0.0], [3.0, 4.0]])).tolist()
         [[1.0, 0.0, 0.0], [5.099019527435303, 3.0, 4.0]]
     """
-    wide = (
-        rows.float() if rows.dtype in (torch.float16, torch.bfloat16) else rows
-    )  # squares overflow in float16
+    wide = rows if rows.dtype == torch.float64 else rows.float()  # squares overflow in float16
     return torch.cat([(1 + wide.square().sum(dim=1, keepdim=True)).sqrt().to(rows.dtype), rows], dim=1)
