@@ -62,9 +62,7 @@ class NodesToGraphs:
             check_views((rows,))
         if not isinstance(owner, Tensor) or owner.dtype != torch.int64:  # bytes would be taken for a mask
             got = owner.dtype if isinstance(owner, Tensor) else type(owner).__name__
-            raise ValueError(
-                f"owner must be a tensor of integers of 64 bits, the graph of each node, got {got}"
-            )
+            raise ValueError(f"owner must be integers of 64 bits, the graph of each node, got {got}")
         for name, numbers in (("ids", ids), ("labels", labels)):
             if numbers is not None:
                 check_shape(f"{name}, one for each graph,", numbers.shape, (len(graphs),))

@@ -126,7 +126,7 @@ class Queue(nn.Module):
         Exchanges of torch.distributed are no writes to torch: after one that is called on a buffer, load the
         queue's `state_dict()` into it.
         """
-        if self.stored.device.type == "cpu":
+        if not deferred.waits(self.stored.device):
             return int(self.stored)
         known = self._known
         if known is None or known[0] is not self.stored or known[1] != self.stored._version:
@@ -280,7 +280,7 @@ class Queue(nn.Module):
             self.labels[slots] = batch.labels[first:]
         stored = self._stored + len(batch.keys)
         self.stored += len(batch.keys)
-        if self.stored.device.type != "cpu":
+        if deferred.waits(self.stored.device):
             self._known = self.stored, self.stored._version, stored
 
 

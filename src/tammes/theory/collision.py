@@ -25,7 +25,8 @@ def collision_probability(k: int, classes: ClassDistribution) -> float:
         0.634
     """
     check_integer("k", k)
-    return float(np.sum(classes.sizes * classes.rho * -np.expm1(k * classes.log_other)))
+    # Above 1 by rounding where all collide.
+    return min(1.0, float(np.sum(classes.sizes * classes.rho * -np.expm1(k * classes.log_other))))
 
 
 def coverage(k: int, classes: ClassDistribution) -> float:
@@ -48,7 +49,7 @@ def coverage(k: int, classes: ClassDistribution) -> float:
         0.75
     """
     check_integer("k", k)
-    return float(np.sum(classes.sizes * -np.expm1(k * classes.log_other)) / classes.number)
+    return min(1.0, float(np.sum(classes.sizes * -np.expm1(k * classes.log_other)) / classes.number))
 
 
 def negatives_until_collision(share: float, classes: ClassDistribution) -> int:
