@@ -165,6 +165,7 @@ KEPT = (
     Kept(entry="masked-few-shot", budget=0.1, data=CIFAR_10, name="masked-few-shot-6x192"),
     Kept(entry="masked-robustness", budget=0.1, data=CIFAR_10, name="masked-robustness-6x192"),
     Kept(entry="masked-losses", budget=0.1, data=CIFAR_10, name="masked-losses-6x192"),
+    Kept(entry="masked-terms", budget=0.1, data=CIFAR_10, name="masked-terms-6x192"),
     Kept(entry="negatives-images", budget=0.1, data=CIFAR_10),
     Kept(entry="negatives-images", budget=0.1, data=CIFAR_100, name="negatives-images-cifar-100"),
     Kept(entry="negatives-images", budget=0.1, data=TINY_IMAGENET, name="negatives-images-tiny-imagenet"),
