@@ -187,15 +187,7 @@ def batch_of(
                 layout = layout_of_views(len(given), len(views), given.device, selection)
                 rows: tuple[Tensor, ...] = views  # type: ignore[assignment]
             else:
-                if differs:
-                    scale = scale.of_views(len(pairs.ids), len(views))
-                    pairs = pairs.with_candidates()
-                every = pairs
-                pairs = pairs.with_positives() if skip else pairs
-                layout = layout_of(pairs, selection)
-                if pairs is not every and pairs.kept is not None:
-                    scale = scale.taking(pairs.kept.rows)
-                scale = scale.taking(layout.order)
+                pairs, layout, scale = _laid_out(pairs, scale, selection, views=len(views), skip=skip)
                 rows = (layout.of_anchors(pairs.anchors),)
             name = _anchor_name(pairs, layout, len(views))
             anchors = prepared(*rows, normalize=normalize, name=name, defers=defers)
@@ -208,7 +200,7 @@ def batch_of(
         constant = layout.negatives(
             scale.detached.anchors(anchors.values),
             None if candidates is None else candidates.values,
-            bound=bound if pairs is None else _of_all(pairs.group, bound, scale, given.device),
+            bound=bound if pairs is None else _largest_bound(pairs.group, bound, scale, given.device),
             seed=seed,
             guide=guide,
         )
@@ -222,6 +214,21 @@ def batch_of(
         kept=None if pairs is None else pairs.kept,
         partner=None if pairs is None else _partners(pairs, layout),
     )
+
+
+def _laid_out(
+    pairs: Pairs, scale: LogitScale, selection: Selection, *, views: int, skip: bool
+) -> tuple[Pairs, Layout, LogitScale]:
+    """Return the pairs that are compared, their layout, and the scale of their anchors in its order."""
+    if scale.differs:
+        scale = scale.of_views(len(pairs.ids), views)
+        pairs = pairs.with_candidates()
+    every = pairs
+    pairs = pairs.with_positives() if skip else pairs
+    layout = layout_of(pairs, selection)
+    if pairs is not every and pairs.kept is not None:
+        scale = scale.taking(pairs.kept.rows)
+    return pairs, layout, scale.taking(layout.order)
 
 
 def _partners(pairs: Pairs, layout: Layout) -> Int[Tensor, " m"] | None:
@@ -294,21 +301,23 @@ def _candidate_name(pairs: Pairs, layout: Layout) -> Callable[[int], str] | None
 def _failing_together(
     pairs: Pairs | None, caller: object, learned: Tensor | None
 ) -> AbstractContextManager[None]:
-    """Return a context in which an error of one process is raised on all that share the batch."""
+    """Return a context in which an error of one process is raised on all that share the batch.
+
+    It compares what they call: the objective, and whether its temperature is learned, which decides what
+    they exchange.
+    """
     if pairs is None or pairs.group.size == 1:
         return nullcontext()
-    return pairs.group.failing_together(_call_of(caller, learned))
-
-
-def _call_of(caller: object, learned: Tensor | None) -> str:
-    """Return what a process calls, in words: the objective, and the kind of its temperature."""
     if learned is None:
-        return str(caller)
-    return f"{caller}, a learned temperature for {'each anchor' if is_for_each_anchor(learned) else 'all'}"
+        return pairs.group.failing_together(caller)
+    kind = "each anchor" if is_for_each_anchor(learned) else "all"
+    return pairs.group.failing_together(f"{caller}, a learned temperature for {kind}")
 
 
-def _of_all(group: Group, bound: float, scale: LogitScale, device: torch.device) -> float:
+def _largest_bound(group: Group, bound: float, scale: LogitScale, device: torch.device) -> float:
     """Return the largest bound of all processes: how a plan is found depends on it, and must not differ.
+
+    The same exchange compares their temperatures.
 
     Raises:
         ValueError: on all processes, if they have learned different temperatures.

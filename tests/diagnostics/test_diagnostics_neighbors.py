@@ -159,6 +159,21 @@ def test_a_long_chain_is_one_group_whatever_the_order_of_its_rows() -> None:
         assert bool(leaked(found.group, (torch.arange(n + 2) == int(order[0])).long())[:n].all())
 
 
+@pytest.mark.parametrize(
+    ("copies", "apart", "found"), [(5, 0.1, 5), (6, 0.1, 0), (6, 0.005, 6), (12, 0.005, 12)]
+)
+def test_more_than_five_rows_are_a_class_unless_they_are_hardly_apart(
+    copies: int, apart: float, found: int
+) -> None:
+    generator = torch.Generator().manual_seed(0)
+    x = torch.randn(300, 32, generator=generator)
+    x[:copies] = x[0] + apart * torch.randn(copies, 32, generator=generator)
+    near = nearest_neighbors(x, 20)
+    dimension = intrinsic_dimension(near.distances)
+    assert dimension is not None
+    assert int(duplicates(equal_rows(x), near.indices, near.distances, dimension).near.sum()) == found
+
+
 def test_a_uniform_cloud_has_no_near_duplicates() -> None:
     """The threshold expects 0.001 false pairs, in two dimensions as in many."""
     for dim in (2, 20):

@@ -243,13 +243,18 @@ def test_a_key_too_long_to_be_compared_is_refused_before_it_spoils_later_batches
     assert bool(torch.isfinite(SIMCLR(queue(rows(3), rows(3)))))
 
 
-def test_writes_that_torch_does_not_count_are_seen() -> None:
-    """As those of an exchange between processes."""
+@pytest.mark.parametrize("on_a_gpu", [False, True])
+def test_writes_that_torch_does_not_count_are_seen(on_a_gpu: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As those of an exchange between processes; on a GPU after the queue is loaded."""
+    monkeypatch.setattr("tammes.deferred.waits", lambda device: on_a_gpu)
     full, queue = Queue(size=8, dim=3), Queue(size=8, dim=3)
     full(rows(3), rows(3))
     assert queue.held == 0
     for mine, theirs in zip(queue.buffers(), full.buffers(), strict=True):
         mine.data.copy_(theirs)
+    if on_a_gpu:
+        assert queue.held == 0
+        queue.load_state_dict(queue.state_dict())
     assert queue.held == 3
     assert len(queue(rows(2), rows(2)).candidates) == 5
 

@@ -90,11 +90,16 @@ def _evaluate(choice: Evaluate) -> None:
     if not choice.is_linear_alone:
         read_results(choice.run)  # a damaged record is refused before anything is measured
     run.model.to(Machine(accelerator=choice.accelerator).device)
-    if choice.is_linear_alone:
-        _, numbers = _evaluate_linear(choice, run, train, test)
-        if choice.json:
-            _print_json(choice, numbers)
+    if not choice.is_linear_alone:
+        _evaluate_protocols(choice, run, train, test)
         return
+    _, numbers = _evaluate_linear(choice, run, train, test)
+    if choice.json:
+        _print_json(choice, numbers)
+
+
+def _evaluate_protocols(choice: Evaluate, run: Run, train: Data, test: Data) -> None:
+    """Measure by all protocols, print the results and record them in the run."""
     protocols = Protocols(choice=choice, run=run, train=train, test=test)
     scores, numbers = (
         _evaluate_linear(choice, run, train, test) if "linear" in choice.protocol else (Scores(), {})

@@ -277,8 +277,9 @@ def _collisions(
     rows = torch.randperm(len(units), generator=generator)[:WEIGHED]
     hard = _hard_shares(units[rows], labels.index[rows])
     value, low, high = row_jackknife(lambda shares: float(shares.mean()), hard)
-    # Rows are drawn without repetition: the share that was counted, if there is one, and not sum rho^2.
-    recommendation = Recommendation(class_prior=share or known.class_prior, pairs=batch, classes=known)
+    # A batch draws rows without repetition. So this is the counted share, which leaves out the row itself,
+    # and not the sum of squared frequencies.
+    recommendation = Recommendation(class_prior=share, pairs=batch, classes=known)
     k = best_k(known)
     times = "" if share == 0 or value is None else f", {value / share:.1f} times those at random"
     advice = (

@@ -22,7 +22,7 @@ class ObjectiveLoss(nn.Module):
         source: how images and texts are compared; by default both directions, over all processes.
 
     Raises:
-        ValueError: a source of another kind; in a call: a logit bias, which an objective does not have, and
+        ValueError: a source of another kind; in a call: a logit bias for another contrast than `Sigmoid`, and
             what the objective refuses.
 
     Source: Radford et al. (2021), fig. 3.

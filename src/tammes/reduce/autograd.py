@@ -1,4 +1,4 @@
-"""What the hand-written gradients share: full-precision arithmetic, one derivative only, unit length."""
+"""What the hand-written gradients share: full precision, single entries, one derivative only, unit length."""
 
 from __future__ import annotations
 

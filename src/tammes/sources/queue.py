@@ -37,6 +37,10 @@ class Queue(nn.Module):
     Stored keys are constants. The keys of the batch keep the gradient that they have: those of a momentum
     encoder have none.
 
+    On a GPU the host remembers how many keys are stored, until torch sees that somebody wrote to the buffers.
+    It does not see an exchange of torch.distributed that is called on them: after one, load the queue's own
+    `state_dict()`.
+
     With `ids` the queue recognizes an image that comes again, in the next epoch or as the other view of a
     symmetric loss: for this batch its stored key is neither a negative nor a positive, since the fresh key
     replaces it. `stale_positives=True` keeps it as a positive, which is right for ids that are classes.
@@ -121,11 +125,7 @@ class Queue(nn.Module):
 
     @property
     def _stored(self) -> int:
-        """Number of keys ever stored; on a GPU read again only after others wrote to the buffer.
-
-        Exchanges of torch.distributed are no writes to torch: after one that is called on a buffer, load the
-        queue's `state_dict()` into it.
-        """
+        """Number of keys ever stored; on a GPU read again only after others wrote to the buffer."""
         if not deferred.waits(self.stored.device):
             return int(self.stored)
         known = self._known

@@ -153,24 +153,18 @@ class _Step:
         buffers = {name: buffer.clone() for name, buffer in self.buffers.items()}
         chunks = [rows for view in views for rows in self._chunks(view)]
         pieces = [piece for gradient in gradients for piece in self._chunks(gradient)]
-        apart: list[Tensor] = []
+        again: list[Tensor] = []
         with torch.random.fork_rng(devices=self.devices), torch.enable_grad(), self.autocast:
-            for rows, state, piece, before in zip(chunks, self.random, pieces, self.made, strict=True):
+            for rows, state, piece in zip(chunks, self.random, pieces, strict=True):
                 _set_random_state(state, self.devices)
                 embeddings = functional_call(self.model, buffers, (rows,)) if buffers else self.model(rows)
-                apart.append(torch.dist(embeddings.detach(), before) - _SAME * torch.linalg.norm(before))
+                again.append(embeddings.detach())
                 if embeddings.requires_grad:
                     found = torch.autograd.grad(embeddings, weights, piece, allow_unused=True)
                     if any(part is None for part in found):
                         _check_no_reentrant_checkpoint(embeddings)
                     _accumulate(totals, is_own, found)
-        if float(torch.stack(apart).amax()) > 0:  # not where it is NaN
-            raise ValueError(
-                "the second pass of the model made other embeddings than the first, so that its gradient "
-                "would be wrong: draw random numbers from torch's default generators, which GradientCache "
-                "puts back, and not from numpy, random or a generator of the model, and let nothing depend "
-                "on the number of calls"
-            )
+        _check_same(torch.cat(self.made), torch.cat(again))
         return totals
 
     def _chunks(self, rows: Tensor) -> tuple[Tensor, ...]:
@@ -219,6 +213,17 @@ def _check_embeddings(embeddings: object, rows: Tensor) -> Tensor:
         f"the model must return floating-point embeddings (rows, dim), here ({len(rows)}, dim), and nothing "
         f"else; got {got}"
     )
+
+
+def _check_same(before: Tensor, again: Tensor) -> None:
+    """Refuse a second pass with other embeddings than the first; the gradient is that of the second."""
+    if bool(torch.dist(before, again) > _SAME * torch.linalg.vector_norm(before)):  # never of NaN
+        raise ValueError(
+            "the second pass of the model made other embeddings than the first, so that its gradient would "
+            "be wrong: draw random numbers from torch's default generators, which GradientCache puts back, "
+            "and not from numpy, random or a generator of the model, and let nothing depend on the number of "
+            "calls"
+        )
 
 
 def _weights_and_modes(model: nn.Module) -> tuple[list[tuple[int, bool]], list[bool]]:

@@ -22,7 +22,7 @@ PROBE = attrgetter("probe")
 CONTRASTIVE, RECONSTRUCTION = attrgetter("contrastive"), attrgetter("reconstruction")
 Pick = Callable[[MaskedScore], float]
 REMARKS = (
-    "All arms hide half of the patches and have the same epochs and views. Reconstruction "
+    "All arms hide half of the patches and have the same schedule and views. Reconstruction "
     "alone is MAE in this form: its batches and epochs are twice as large, for as many steps and views.",
     "Each has the learning rate that was found for SimCLR, MAE or CAN.",
     "Losses are means over the last epoch of training, before their weights, as in the thesis. Each epoch "

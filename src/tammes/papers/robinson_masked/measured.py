@@ -56,9 +56,8 @@ class MaskedScore:
     @property
     def frozen(self) -> MaskedScore:
         """What is measured of the same encoder if it is not fine-tuned."""
-        without = MaskedScore(probe=self.probe)
-        names = ("shots", "few_shot", "tuned", "corruptions", "corrupted", "clean")
-        return replace(self, **{name: getattr(without, name) for name in names})
+        unshot = replace(self, shots="", few_shot="")
+        return replace(unshot, tuned=math.nan, corruptions="", corrupted="", clean=math.nan)
 
     @property
     def by_shots(self) -> dict[int, float]:

@@ -34,7 +34,7 @@ SHARES = (0.5, SHARE, 0.9)
 SIMILAR = 0.01
 """Difference of accuracies that still counts as similar."""
 REMARKS = (
-    "All arms have the same epochs. CAN keeps the learning rate that was found for its usual settings, "
+    "All arms have the same schedule. CAN keeps the learning rate that was found for its usual settings, "
     "SimCLR that of whole images.",
     "With nothing hidden there is nothing to reconstruct: CAN at rate 0 is contrast and denoising. Without "
     "noise it is contrast and reconstruction.",

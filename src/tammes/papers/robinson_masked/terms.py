@@ -18,7 +18,7 @@ PROBE = attrgetter("probe")
 PAPER = {AN: 0.428, CN: 0.685, CA: 0.679, NOISE: 0.686, UNTOLD: 0.684, CAN: 0.689}
 """Linear readout of ViT-B after 100 epochs of ImageNet."""
 REMARKS = (
-    "All arms have the epochs, the learning rate and the views of CAN, so that differences are taken "
+    "All arms have the schedule, the learning rate and the views of CAN, so that differences are taken "
     "seed by seed. A weight of zero takes a term out, and the others stay.",
     "Without contrast a step has one view of each image. That arm has batches and epochs twice as large: as "
     "many steps, and as many views in each.",
