@@ -220,3 +220,16 @@ def test_large_epsilon_gives_uniform_negatives() -> None:
         rtol=1e-6,
         atol=1e-6,
     )
+
+
+@pytest.mark.parametrize(
+    "objective",
+    [recipes.jsd(class_prior=0.1), recipes.sigmoid(), recipes.mochi(temperature=0.5, hardest=3)],
+    ids=["jsd", "sigmoid", "mochi"],
+)
+def test_another_default_device_changes_nothing(objective: tammes.Objective) -> None:
+    first, second = torch.randn(2, 8, 4)
+    expected = objective(first, second, generator=torch.Generator().manual_seed(0))
+    with torch.device("meta"):
+        found = objective(first, second, generator=torch.Generator("cpu").manual_seed(0))
+    assert torch.equal(found, expected)
