@@ -186,12 +186,23 @@ def test_a_comparison_without_labels_is_told_the_number_of_classes(
     assert "with 200 classes" in (tmp_path / "r.html").read_text()
 
 
-def test_bfloat16_is_named_where_the_processor_is_quick_with_it() -> None:
+def yes() -> bool:
+    return True
+
+
+def no() -> bool:
+    return False
+
+
+def test_the_precision_that_the_processor_is_quicker_in_is_named() -> None:
     config, machine = of(recipes.simclr(temperature=0.5)), Machine(accelerator="cpu")
-    (said,) = precision_hint(config, machine, is_quick=True)
+    mixed = replace(config, precision="bf16-mixed")
+    (said,) = precision_hint(config, machine, is_quick=yes, is_slow=no)
     assert "--precision bf16-mixed" in said
-    assert not precision_hint(config, machine, is_quick=False)
-    assert not precision_hint(replace(config, precision="bf16-mixed"), machine, is_quick=True)
+    assert not precision_hint(config, machine, is_quick=no, is_slow=yes)
+    assert not precision_hint(mixed, machine, is_quick=yes, is_slow=no)
+    (said,) = precision_hint(mixed, machine, is_quick=no, is_slow=yes)
+    assert "--precision 32-true" in said
 
 
 @pytest.mark.parametrize(
@@ -207,4 +218,4 @@ def test_bfloat16_is_named_where_the_processor_is_quick_with_it() -> None:
 def test_bfloat16_is_named_for_wide_networks_of_words(encoder: TextEncoderConfig, would_gain: bool) -> None:
     texts = Texts.of(["a b", "c d", "e f", "g h"])
     config = suited(recipes.simclr(temperature=0.5), texts, encoder=encoder)
-    assert bool(precision_hint(config, Machine(accelerator="cpu"), is_quick=True)) is would_gain
+    assert bool(precision_hint(config, Machine(accelerator="cpu"), is_quick=yes, is_slow=no)) is would_gain

@@ -5,14 +5,16 @@ from __future__ import annotations
 import json
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
 from PIL import Image
 
+from tammes.cli import protocols
 from tammes.cli.main import main
 from tammes.estimate import Estimate
-from tammes.evaluation import FewShot
+from tammes.evaluation import FewShot, FineTuned, FineTuning
 from tammes.report.evaluation import FILE, Result, read_results, record
 
 TRAIN = (
@@ -80,6 +82,30 @@ def test_rows_that_were_trained_on_are_named(
         said = capsys.readouterr()
         assert ("trained on these rows" in said.err) == is_said, words
         assert "on the test rows" in " ".join(said.out.split())
+
+
+@pytest.mark.parametrize("is_slow", [False, True])
+def test_a_run_in_bfloat16_is_fine_tuned_in_float32_where_that_is_quicker(
+    run: Path,
+    data: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    is_slow: bool,
+) -> None:
+    config = run / "config.yaml"
+    config.write_text(config.read_text().replace("precision: 32-true", "precision: bf16-mixed"))
+    monkeypatch.setattr(protocols, "is_slow_in_bfloat16", lambda: is_slow)
+    precisions = []
+    fit = FineTuning.fit
+
+    def spied(settings: FineTuning, *rest: Any, **more: Any) -> FineTuned:
+        precisions.append(settings.precision)
+        return fit(settings, *rest, **more)
+
+    monkeypatch.setattr(FineTuning, "fit", spied)
+    assert evaluate(run, data, "--protocol finetune --epochs 1 --accelerator cpu") == 0
+    assert precisions == ["32-true" if is_slow else "bf16-mixed"]
+    assert ("Fine-tuned in float32" in capsys.readouterr().out) is is_slow
 
 
 def test_all_protocols_are_measured_recorded_and_shown(

@@ -16,6 +16,7 @@ from tammes.training.environment import (
     Environment,
     EnvironmentFile,
     is_quick_in_bfloat16,
+    is_slow_in_bfloat16,
     processor,
     read_environments,
     seconds_of_product,
@@ -155,3 +156,5 @@ def test_bfloat16_is_quick_where_its_instructions_are_and_products_show_it(tmp_p
         assert not is_quick_in_bfloat16(listed, seconds=double)
     assert not is_quick_in_bfloat16(tmp_path / "none", seconds=half)
     assert 0 < seconds_of_product(torch.bfloat16) < 10
+    assert is_slow_in_bfloat16(seconds=double) is False
+    assert is_slow_in_bfloat16(seconds={torch.bfloat16: 2.1, torch.float32: 1.0}.__getitem__) is True

@@ -30,7 +30,8 @@ from tammes.evaluation import (
     measure_shift,
 )
 from tammes.evaluation.few_shot import check_shots
-from tammes.evaluation.fine_tuning import CROPS_AND_FLIPS
+from tammes.evaluation.fine_tuned import device_of
+from tammes.evaluation.fine_tuning import CROPS_AND_FLIPS, Precision
 from tammes.evaluation.image_classifier import named, share
 from tammes.evaluation.layers import layers_of
 from tammes.evaluation.shift import shared_classes
@@ -38,6 +39,7 @@ from tammes.positives import Handwriting, Photographs
 from tammes.report import Scores
 from tammes.report.evaluation import Result
 from tammes.training import Data, ImagesSummary, Run
+from tammes.training.environment import is_slow_in_bfloat16
 from tammes.training.examples import readable
 
 FINE_TUNING, FEW_SHOT, ROBUSTNESS = "fine-tuning", "few-shot", "robustness, "
@@ -147,6 +149,14 @@ class Protocols:
                 linear.append(self._result(Estimate.of_share(value, len(self.test)), "linear", name))
         self.results[:0] = linear
 
+    def _precision(self) -> Precision:
+        """Return that of the run, or float32 on a processor that is far slower in bfloat16, and say so."""
+        precision = self.run.config.training.precision
+        if precision == "32-true" or device_of(self.encoder).type != "cpu" or not is_slow_in_bfloat16():
+            return precision
+        self.said.append("Fine-tuned in float32, since this processor is far slower in the run's bfloat16.")
+        return "32-true"
+
     def _fine_tuned(self, numbers: dict[str, Any]) -> Classified:
         """Train the encoder with a head, and measure it."""
         choice, images = self.choice, readable(self.images)
@@ -156,7 +166,7 @@ class Protocols:
             len(images),
             epochs=choice.epochs,
             augmentation=augmentation,
-            precision=self.run.config.training.precision,
+            precision=self._precision(),
             seed=choice.seed,
         )
         begun = time.perf_counter()

@@ -2,6 +2,7 @@
 
 import re
 import shlex
+from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
@@ -23,7 +24,7 @@ from tammes.report.evaluation import read_results, record
 from tammes.training import Data, FolderCopy, ImagesSummary, Machine, Run, RunFolder, TrainingConfig, train
 from tammes.training.command import Command
 from tammes.training.early_stop import early_stop
-from tammes.training.environment import is_quick_in_bfloat16
+from tammes.training.environment import is_quick_in_bfloat16, is_slow_in_bfloat16
 from tammes.training.run_folder import read_config
 
 WIDE = 128
@@ -40,18 +41,31 @@ def _as_before(training: TrainingOptions, folder: RunFolder) -> TrainingOptions:
     return replace(training, size=images.size)
 
 
-def precision_hint(config: TrainingConfig, machine: Machine, *, is_quick: bool) -> tuple[str, ...]:
-    """Return a sentence on bfloat16 if the network would train faster in it.
+def precision_hint(
+    config: TrainingConfig,
+    machine: Machine,
+    *,
+    is_quick: Callable[[], bool] = is_quick_in_bfloat16,
+    is_slow: Callable[[], bool] = is_slow_in_bfloat16,
+) -> tuple[str, ...]:
+    """Return a sentence on bfloat16 if the network would train faster in the other precision.
 
     Args:
         config: settings of the training.
         machine: where it trains.
-        is_quick: whether the processor has instructions for bfloat16.
+        is_quick: tells whether the processor has instructions for bfloat16.
+        is_slow: tells whether it takes far longer in bfloat16.
     """
-    would_gain = _is_of_large_products(config) and config.precision == "32-true"
-    if not (is_quick and would_gain and machine.device_type == "cpu"):
+    if machine.device_type != "cpu":
         return ()
-    return ("Precision: this processor multiplies in bfloat16; --precision bf16-mixed is quicker.",)
+    if config.precision == "32-true" and _is_of_large_products(config) and is_quick():
+        return ("Precision: this processor multiplies in bfloat16; --precision bf16-mixed is quicker.",)
+    if config.precision == "bf16-mixed" and is_slow():
+        return (
+            "Precision: this processor multiplies several times more slowly in bfloat16; "
+            "--precision 32-true is quicker.",
+        )
+    return ()
 
 
 def _is_of_large_products(config: TrainingConfig) -> bool:
@@ -104,7 +118,7 @@ def main(choice: Train) -> None:
     if machine.launch.rank == 0:
         print_advice((*positives_of_texts(data, config), *said))
         if not choice.resume:  # a run keeps its precision
-            print_advice(precision_hint(config, machine, is_quick=is_quick_in_bfloat16()))
+            print_advice(precision_hint(config, machine))
     command = shlex.join(["tammes", "train", *choice.words])
     place = objective_place(choice.words)
     name = "objective" if place is None else choice.words[place].replace("_", "-")

@@ -135,13 +135,13 @@ def processor() -> str:
     return names[0] if names else platform.processor() or platform.machine()
 
 
-QUICK = 0.75
-"""Share of the time of a product in float32 below which one in bfloat16 is called quick."""
+QUICK, SLOW = 0.75, 2.0
+"""Times of a product in float32 below which one in bfloat16 is called quick, and above which slow."""
 
 
-def seconds_of_product(dtype: torch.dtype) -> float:
-    """Return the shortest of five times of a product of two matrices of 512 rows, on the CPU."""
-    left = right = torch.ones(512, 512, dtype=dtype)
+def seconds_of_product(dtype: torch.dtype, *, rows: int = 512) -> float:
+    """Return the shortest of five times of a product of two square matrices, on the CPU."""
+    left = right = torch.ones(rows, rows, dtype=dtype)
     left @ right  # the first call chooses a kernel
     times = []
     for _ in range(5):
@@ -171,6 +171,22 @@ def is_quick_in_bfloat16(
     if flags.isdisjoint({"amx_bf16", "avx512_bf16"}):
         return False
     return seconds(torch.bfloat16) < QUICK * seconds(torch.float32)
+
+
+def seconds_of_small_product(dtype: torch.dtype) -> float:
+    """Return the time of a product of matrices of 128 rows, which takes no second where it is slow."""
+    return seconds_of_product(dtype, rows=128)
+
+
+def is_slow_in_bfloat16(*, seconds: Callable[[torch.dtype], float] = seconds_of_small_product) -> bool:
+    """Return whether the processor multiplies matrices in bfloat16 far more slowly than in float32.
+
+    Without AVX-512 torch has no kernels for it: an AMD EPYC with AVX2 took 14 to 63 times as long.
+
+    Args:
+        seconds: time of a product in a type.
+    """
+    return seconds(torch.bfloat16) > SLOW * seconds(torch.float32)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -30,6 +30,7 @@ from tammes.papers.robinson_masked import (
     settings,
     studies,
     terms,
+    training,
 )
 from tammes.papers.robinson_masked.bases import Bases
 from tammes.papers.robinson_masked.measured import SHOTS, MaskedScore, measured
@@ -387,10 +388,17 @@ def test_trainings_have_the_settings_of_the_thesis() -> None:
     assert views[MAE] == Photographs(jitter_probability=0.0, grayscale_probability=0.0)
     assert {repr(each) for name, each in views.items() if name != MAE} == {repr(Photographs())}
     assert config_of(bases.run(MAE), images).head is None
-    precisions = {
-        name: config_of(replace(bases.run(CAN), encoder=name), images).precision for name in NETWORKS
-    }
-    assert precisions == {SMALL: "32-true", MEDIUM: "bf16-mixed", BASE: "bf16-mixed"}
+    assert config_of(bases.run(CAN), images).precision == "32-true"
+
+
+@pytest.mark.parametrize(("is_slow", "precision"), [(False, "bf16-mixed"), (True, "32-true")])
+def test_networks_but_the_small_one_train_in_bfloat16_where_it_is_not_slow(
+    monkeypatch: pytest.MonkeyPatch, is_slow: bool, precision: str
+) -> None:
+    monkeypatch.setattr(training, "is_slow_in_bfloat16", lambda: is_slow)
+    monkeypatch.setattr("torch.cuda.is_available", lambda: False)
+    choice = training.precision_of.__wrapped__
+    assert {name: choice(name) for name in NETWORKS} == {SMALL: "32-true", MEDIUM: precision, BASE: precision}
 
 
 def random_colors(count: int):  # type: ignore[no-untyped-def]

@@ -6,7 +6,8 @@ import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cache, lru_cache
+from typing import Literal
 
 import torch
 
@@ -31,6 +32,7 @@ from tammes.training import (
     suited,
     train,
 )
+from tammes.training.environment import is_slow_in_bfloat16
 from tammes.training.pretraining import with_masks
 from tammes.training.run_folder import RunFolder
 from tammes.training.suited import suited_augmentation
@@ -252,8 +254,6 @@ def drawer(sets: Mapping[str, Parts]) -> Callable[[MaskedRun], Drawn]:
 def config_of(run: MaskedRun, images: Images) -> TrainingConfig:
     """Return the settings of a run: Tables D.2 and D.4 but for the learning rate, which is searched.
 
-    Networks but the small one compute in bfloat16.
-
     Args:
         run: the run.
         images: training images, which decide patches and augmentation.
@@ -281,8 +281,20 @@ def config_of(run: MaskedRun, images: Images) -> TrainingConfig:
         config,
         augmentation=views,
         optimizer=replace(config.optimizer, learning_rate=run.learning_rate),
-        precision="32-true" if run.encoder == SMALL else "bf16-mixed",
+        precision=precision_of(run.encoder),
     )
+
+
+@cache
+def precision_of(encoder: str) -> Literal["32-true", "bf16-mixed"]:
+    """Return the precision in which a network is trained here.
+
+    Args:
+        encoder: name of the network.
+    """
+    if encoder == SMALL or (Machine().device_type == "cpu" and is_slow_in_bfloat16()):
+        return "32-true"
+    return "bf16-mixed"
 
 
 def crops_of(config: TrainingConfig) -> Augmentation:
