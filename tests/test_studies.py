@@ -14,7 +14,7 @@ import pytest
 
 from tammes.papers.entry import entries
 from tammes.papers.robinson_masked.runs import MaskedRun
-from tammes.papers.robinson_masked.training import MEDIUM, MINUTES_HERE, SMALL
+from tammes.papers.robinson_masked.scale import MEDIUM, MINUTES_HERE, SMALL
 
 ROOT = Path(__file__).parent.parent
 RESULTS = ROOT / "benchmarks/results/studies"

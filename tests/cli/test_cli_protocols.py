@@ -11,11 +11,11 @@ import pytest
 import torch
 from PIL import Image
 
-from tammes.cli import protocols
 from tammes.cli.main import main
 from tammes.estimate import Estimate
 from tammes.evaluation import FewShot, FineTuned, FineTuning
 from tammes.report.evaluation import FILE, Result, read_results, record
+from tammes.training import environment
 
 TRAIN = (
     "train simclr --temperature 0.5 --size 8 --batch-size 4 --epochs 1 --accelerator cpu --measure-every 1 "
@@ -94,7 +94,7 @@ def test_a_run_in_bfloat16_is_fine_tuned_in_float32_where_that_is_quicker(
 ) -> None:
     config = run / "config.yaml"
     config.write_text(config.read_text().replace("precision: 32-true", "precision: bf16-mixed"))
-    monkeypatch.setattr(protocols, "is_slow_in_bfloat16", lambda: is_slow)
+    monkeypatch.setattr(environment, "is_slow_in_bfloat16", lambda: is_slow)
     precisions = []
     fit = FineTuning.fit
 

@@ -12,7 +12,8 @@ import pytest
 
 from tammes.papers.robinson_masked.measured import measured
 from tammes.papers.robinson_masked.runs import CAN
-from tammes.papers.robinson_masked.training import MaskedScale, base_run, drawer
+from tammes.papers.robinson_masked.scale import MaskedScale
+from tammes.papers.robinson_masked.training import base_run, drawer
 from tammes.papers.robinson_negatives.images_arms import HCL, SIMCLR, ImageRun
 from tammes.papers.robinson_negatives.images_training import ImageScale, measurer
 from tammes.papers.unfinished import Unfinished

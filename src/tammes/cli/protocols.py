@@ -31,7 +31,7 @@ from tammes.evaluation import (
 )
 from tammes.evaluation.few_shot import check_shots
 from tammes.evaluation.fine_tuned import device_of
-from tammes.evaluation.fine_tuning import CROPS_AND_FLIPS, Precision
+from tammes.evaluation.fine_tuning import CROPS_AND_FLIPS
 from tammes.evaluation.image_classifier import named, share
 from tammes.evaluation.layers import layers_of
 from tammes.evaluation.shift import shared_classes
@@ -39,7 +39,7 @@ from tammes.positives import Handwriting, Photographs
 from tammes.report import Scores
 from tammes.report.evaluation import Result
 from tammes.training import Data, ImagesSummary, Run
-from tammes.training.environment import is_slow_in_bfloat16
+from tammes.training.environment import is_slower_in
 from tammes.training.examples import readable
 
 FINE_TUNING, FEW_SHOT, ROBUSTNESS = "fine-tuning", "few-shot", "robustness, "
@@ -149,24 +149,21 @@ class Protocols:
                 linear.append(self._result(Estimate.of_share(value, len(self.test)), "linear", name))
         self.results[:0] = linear
 
-    def _precision(self) -> Precision:
-        """Return that of the run, or float32 on a processor that is far slower in bfloat16, and say so."""
-        precision = self.run.config.training.precision
-        if precision == "32-true" or device_of(self.encoder).type != "cpu" or not is_slow_in_bfloat16():
-            return precision
-        self.said.append("Fine-tuned in float32, since this processor is far slower in the run's bfloat16.")
-        return "32-true"
-
     def _fine_tuned(self, numbers: dict[str, Any]) -> Classified:
         """Train the encoder with a head, and measure it."""
         choice, images = self.choice, readable(self.images)
         assert isinstance(images, Images)
-        augmentation = self._augmentation()
+        augmentation, precision = self._augmentation(), self.run.config.training.precision
+        if is_slower_in(precision, device_of(self.encoder)):
+            self.said.append(
+                f"Fine-tuned in float32: this processor is far slower in {precision}, the run's."
+            )
+            precision = "32-true"
         settings = FineTuning.suited(
             len(images),
             epochs=choice.epochs,
             augmentation=augmentation,
-            precision=self._precision(),
+            precision=precision,
             seed=choice.seed,
         )
         begun = time.perf_counter()
@@ -205,12 +202,8 @@ class Protocols:
 
     def _augmentation(self) -> Photographs | Handwriting | None:
         """Return the run's own augmentation without its colors, or the one that was named."""
-        choice = self.choice
-        known = (
-            known_augmentation(self.run.config.training)
-            if choice.augmentation is None
-            else BY_NAME[choice.augmentation]
-        )
+        name = self.choice.augmentation
+        known = known_augmentation(self.run.config.training) if name is None else BY_NAME[name]
         if not isinstance(known, Photographs):
             return known
         return dataclasses.replace(
@@ -351,9 +344,5 @@ def _check_classes(path: str, known: Sequence[str], images: Images) -> None:
 
 def _numbers(estimate: Estimate) -> dict[str, float | None]:
     """Return the mean and the ends of the interval; None for ends that are unknown."""
-    known = estimate.is_known
-    return {
-        "mean": estimate.mean,
-        "low": estimate.low if known else None,
-        "high": estimate.high if known else None,
-    }
+    low, high = (estimate.low, estimate.high) if estimate.is_known else (None, None)
+    return {"mean": estimate.mean, "low": low, "high": high}

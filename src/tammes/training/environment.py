@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import torch
 from lightning.pytorch import Callback, LightningModule, Trainer
@@ -187,6 +187,16 @@ def is_slow_in_bfloat16(*, seconds: Callable[[torch.dtype], float] = seconds_of_
         seconds: time of a product in a type.
     """
     return seconds(torch.bfloat16) > SLOW * seconds(torch.float32)
+
+
+def is_slower_in(precision: Literal["32-true", "bf16-mixed"], device: torch.device) -> bool:
+    """Return whether a network would be trained in far less time in float32.
+
+    Args:
+        precision: precision of the training.
+        device: where it is.
+    """
+    return precision != "32-true" and device.type == "cpu" and is_slow_in_bfloat16()
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -48,22 +48,12 @@ from tammes.papers.robinson_masked.runs import (
     MaskedRun,
     masked_of,
 )
+from tammes.papers.robinson_masked.scale import BASE, MEDIUM, NETWORKS, SMALL, MaskedScale, scale_of
 from tammes.papers.robinson_masked.studies import MaskedPlan, MaskedStudy, beside
-from tammes.papers.robinson_masked.training import (
-    BASE,
-    MEDIUM,
-    NETWORKS,
-    SMALL,
-    MaskedScale,
-    base_run,
-    config_of,
-    drawer,
-    scale_of,
-    step_flops,
-)
+from tammes.papers.robinson_masked.training import base_run, config_of, drawer, step_flops
 from tammes.papers.study import Results
 from tammes.positives import Photographs
-from tammes.training import Masked
+from tammes.training import Masked, environment
 from tiny import random_images
 
 # Networks that have hardly begun to learn hold all rows for equal.
@@ -395,7 +385,7 @@ def test_trainings_have_the_settings_of_the_thesis() -> None:
 def test_networks_but_the_small_one_train_in_bfloat16_where_it_is_not_slow(
     monkeypatch: pytest.MonkeyPatch, is_slow: bool, precision: str
 ) -> None:
-    monkeypatch.setattr(training, "is_slow_in_bfloat16", lambda: is_slow)
+    monkeypatch.setattr(environment, "is_slow_in_bfloat16", lambda: is_slow)
     monkeypatch.setattr("torch.cuda.is_available", lambda: False)
     choice = training.precision_of.__wrapped__
     assert {name: choice(name) for name in NETWORKS} == {SMALL: "32-true", MEDIUM: precision, BASE: precision}

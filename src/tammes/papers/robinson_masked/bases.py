@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from tammes.papers.arms import UNTRAINED
 from tammes.papers.robinson_masked.runs import METHODS, SIMCLR, MaskedRun
-from tammes.papers.robinson_masked.training import MaskedScale
+from tammes.papers.robinson_masked.scale import MaskedScale
 
 
 @dataclass(frozen=True, kw_only=True)

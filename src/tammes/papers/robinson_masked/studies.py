@@ -21,15 +21,8 @@ from tammes.papers.protocol import Protocol
 from tammes.papers.robinson_masked.bases import Bases, searched_run
 from tammes.papers.robinson_masked.measured import MaskedScore, measured
 from tammes.papers.robinson_masked.runs import MaskedRun
-from tammes.papers.robinson_masked.training import (
-    Drawn,
-    MaskedScale,
-    base_run,
-    drawer,
-    precision_of,
-    scale_of,
-    step_flops,
-)
+from tammes.papers.robinson_masked.scale import MaskedScale, scale_of
+from tammes.papers.robinson_masked.training import Drawn, base_run, drawer, precision_of, step_flops
 from tammes.papers.study import Results, complete
 from tammes.papers.unfinished import Unfinished
 
