@@ -121,6 +121,7 @@ RECORDS = (
         "| method | step, ms | overhead | loss alone, ms | over",
         "2026-11-27-features-avx2.md",
     ),
+    ("benchmarks.md", "| task | pairs | best peer / ours", "2026-12-01-cpu*-avx2.md"),
     ("benchmarks.md", "| threads | loop | images/s", TRAINING),
     ("benchmarks.md", "| threads | loop, % of a step", TRAINING),
     ("benchmarks.md", "| seed | loop | accuracy of 20", TRAINING),

@@ -108,8 +108,11 @@ class Negatives:
         if width is not None and width <= _FEW:
             if self.ranges.touch(rows, columns):
                 # To compare all keys would take longer than an exponential of them.
-                column = self.ranges.start[rows, None] + self._offsets[:width] - columns.start
-                _fill(tile, column, value)
+                column = self.ranges.start[rows, None] + self._offsets[:width]
+                if columns.stop - columns.start == self.shape[1]:
+                    tile.scatter_(1, column, value)
+                else:
+                    _fill(tile, column - columns.start, value)
             return tile
         mask = self.mask(rows, columns)
         return tile if mask is None else tile.masked_fill_(mask, value)

@@ -26,8 +26,9 @@ from tammes.products import STEP, TransposedSum, add_product, is_quicker
 from tammes.reduce.autograd import Gradients, KnownGradient, put, through_length
 from tammes.reduce.negatives import Negatives
 
-_ENTRIES, _FEWEST_ROWS = 512 * 512, 256
-"""Entries of a strip, which stay in a processor's cache; rows below which a product is slower by half."""
+_ENTRIES, _ENTRIES_OF_MKL, _FEWEST_ROWS = 512 * 512, 1024 * 1024, 256
+"""Entries of a strip, which stay in a processor's cache, for oneDNN and for MKL, which is quicker with large
+products; rows below which a product is slower by half."""
 Rows = tuple[tuple[Float[Tensor, "batch d"], ...], Float[Tensor, "m d"] | None]
 """Views of the anchors, and rows of the candidates, None where the candidates are the anchors."""
 Lengths = tuple[Float[Tensor, "n 1"] | None, Float[Tensor, "m 1"] | None]
@@ -134,7 +135,9 @@ class Sweep:
     def _strips(self) -> Iterator[tuple[slice, list[Tensor]]]:
         """Yield the rows of each strip and its tiles, in memory that the next strip overwrites."""
         n, m = self.negatives.shape
-        height = min(n, max(_FEWEST_ROWS, _ENTRIES // m // STEP * STEP))
+        by_onednn = is_quicker(self.negatives.anchors[:_FEWEST_ROWS], self.negatives.others.T)
+        entries = _ENTRIES if by_onednn else _ENTRIES_OF_MKL
+        height = min(n, max(_FEWEST_ROWS, entries // m // STEP * STEP))
         memory = [self.negatives.anchors.new_empty(height * m) for _ in range(self.strips.tiles)]
         for begin in range(0, n, height):
             rows = slice(begin, min(begin + height, n))
