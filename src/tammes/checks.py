@@ -257,6 +257,16 @@ def check_indices(name: str, indices: Any, count: int) -> None:
         raise ValueError(f"{name} must be from 0 to {count - 1}, got {low} to {high}")
 
 
+def in_a_line(error: Exception) -> str:
+    """Return what an error says in one line, or its type if it says nothing.
+
+    Example:
+        >>> in_a_line(ValueError("two  words")), in_a_line(KeyError())
+        ('two words', 'KeyError')
+    """
+    return " ".join(str(error).split()) or type(error).__name__
+
+
 def check_file(path: Path) -> Path:
     """Return the path of a regular file, or of a link to one.
 

@@ -244,7 +244,7 @@ class Objective:
         if self._closed_form is not None:
             loss = closed_form(batch, self._closed_form, fit.weight)
             if loss is not None:
-                factor = 1.0 if self.perturbation is None else self.perturbation.factor  # type: ignore[attr-defined]
+                factor = 1.0 if self.perturbation is None else self.perturbation.factor
                 return loss if factor == 1.0 else factor * loss
         negatives, positives = batch.samples(fit.weight)
         if self.mixing is not None:

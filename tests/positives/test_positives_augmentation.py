@@ -142,7 +142,7 @@ def test_images_that_require_a_gradient_have_views_without_one() -> None:
 
 def test_groups_that_do_not_divide_the_batch_are_refused() -> None:
     with pytest.raises(
-        ValueError, match="4 images cannot be cut into 3 groups of equal size: choose groups from 1, 2"
+        ValueError, match="4 rows cannot be cut into 3 groups of equal size: choose groups from 1, 2"
     ):
         Handwriting()(pictures(4), seed=0, groups=3)
 

@@ -1,4 +1,4 @@
-"""`tammes embed`: features and embeddings of images or texts, as a file for other programs."""
+"""`tammes embed`: features and embeddings of the rows of a data set, as a file for other programs."""
 
 import io
 from collections.abc import Sequence

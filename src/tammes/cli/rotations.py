@@ -45,16 +45,13 @@ def known_augmentation(config: TrainingConfig) -> Photographs | Handwriting | No
     return config.augmentation if isinstance(config.augmentation, Photographs | Handwriting) else None
 
 
-def measured_rotations(
-    run: Run, data: Data, named: str | None = None, *, rows: int = ROWS
-) -> MeasuredRotations:
+def measured_rotations(run: Run, data: Data, named: str | None = None) -> MeasuredRotations:
     """Measure a run on some of the data.
 
     Args:
         run: a trained run.
         data: data held out of training, if there are any.
         named: augmentation in `BY_NAME`; None for that of the run.
-        rows: largest number of images, of up to 64 pixels a side; of larger ones there are fewer.
 
     Raises:
         ValueError: an augmentation of texts.
@@ -74,17 +71,17 @@ def measured_rotations(
         )
     if len(data) <= NEIGHBORS:
         return MeasuredRotations(rotations=None, missing=f"rotations need more than {NEIGHBORS} images")
-    some = at_most(data, measured_rows(data.size, rows))
+    some = at_most(data, measured_rows(data.size))
     assert isinstance(some, Images)
     return MeasuredRotations(rotations=measure_rotations(run.model, some, augmentation))
 
 
-def measured_rows(size: int, rows: int = ROWS) -> int:
+def measured_rows(size: int) -> int:
     """Return how many images of a size are measured, so that measuring does not take longer than training.
 
     Example:
         >>> measured_rows(32), measured_rows(128), measured_rows(224)
         (512, 128, 64)
     """
-    fitting = rows * LARGEST_SIDE**2 // max(size, LARGEST_SIDE) ** 2
-    return min(rows, max(FEWEST_ROWS, fitting))
+    fitting = ROWS * LARGEST_SIDE**2 // max(size, LARGEST_SIDE) ** 2
+    return min(ROWS, max(FEWEST_ROWS, fitting))

@@ -1,4 +1,4 @@
-"""`tammes train`: one objective on the user's own images or texts, kept in a folder."""
+"""`tammes train`: one objective on the user's own data, kept in a folder."""
 
 import re
 import shlex

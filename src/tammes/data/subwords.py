@@ -44,10 +44,9 @@ class Subwords:
     @cached_property
     def tokenizer(self) -> Tokenizer:
         """The `tokenizers.Tokenizer`."""
+        tokenizers = import_tokenizers()
         try:
-            tokenizer: Tokenizer = import_tokenizers().Tokenizer.from_str(self.file)
-        except ImportError:
-            raise
+            tokenizer: Tokenizer = tokenizers.Tokenizer.from_str(self.file)
         except Exception as error:  # the package raises nothing more particular
             raise ValueError(f"expected a tokenizer as JSON: {error}") from error
         return tokenizer

@@ -13,7 +13,7 @@ from jaxtyping import Float32
 from torch import Tensor
 from torch.nn.functional import interpolate
 
-from tammes.checks import check_file, check_integer
+from tammes.checks import check_file, check_integer, in_a_line
 from tammes.data.listing import files_below, printable, warn_of_skipped
 from tammes.data.outcomes import Outcomes, read_outcomes
 from tammes.data.volumes import Size, Volumes, Window, check_window, windowed
@@ -180,7 +180,7 @@ def _read(file: Path) -> np.ndarray:
     except ImportError:  # nibabel is missing
         raise
     except Exception as error:  # NumPy and nibabel raise errors of any type for damaged files
-        raise ValueError(f"{file} cannot be read as a volume: {_line(error)}") from error
+        raise ValueError(f"{file} cannot be read as a volume: {in_a_line(error)}") from error
 
 
 def _arrays(file: Path) -> dict[str, np.ndarray]:
@@ -213,10 +213,6 @@ def _nifti(file: Path) -> np.ndarray:
     return array.transpose(tuple(range(array.ndim))[::-1])
 
 
-def _line(error: Exception) -> str:
-    return " ".join(str(error).split()) or type(error).__name__
-
-
 def _of_one_file(file: Path) -> tuple[list[str], Sequence[np.ndarray]]:
     """Return the names and the arrays of a file that holds several volumes."""
     if not file.exists():
@@ -226,7 +222,7 @@ def _of_one_file(file: Path) -> tuple[list[str], Sequence[np.ndarray]]:
     try:
         arrays = _arrays(file)
     except Exception as error:  # NumPy raises errors of any type for damaged files
-        raise ValueError(f"{file} cannot be read: {_line(error)}") from error
+        raise ValueError(f"{file} cannot be read: {in_a_line(error)}") from error
     stacks = {name: array for name, array in arrays.items() if array.ndim in (4, 5)}
     if len(stacks) != 1:
         shapes = ", ".join(f"{name} {array.shape}" for name, array in arrays.items()) or "nothing"

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tammes.checks import nearest
-from tammes.diagnosis.formats import Opened, opened
+from tammes.diagnosis.formats import Opened, opened, some_of
 
 IN_MEMORY = 2**33
 """Bytes of embeddings that are kept in memory; more are kept in a temporary file, mapped into memory."""
@@ -67,9 +67,9 @@ def read_embeddings(
     file = opened(path, vectors, columns)
     missing = [name for name in columns if name not in file.columns]
     if missing:
-        others = _listed(file.columns) or "no columns"
+        others = some_of(file.columns) or "no columns"
         meant = nearest(missing[0], file.columns)
-        unfit = f", and of another length {_listed(file.others)}" if file.others else ""
+        unfit = f", and of another length {some_of(file.others)}" if file.others else ""
         raise ValueError(
             f"expected a column {missing[0]} in {path}, which has {others} beside the embeddings {file.name}"
             f"{unfit}{'' if meant is None else f': did you mean {meant}?'}"
@@ -169,7 +169,3 @@ def check_usable(place: str, finite: NDArray[np.bool_], zero: NDArray[np.bool_],
             parts.append(f"{of}{'has' if count == 1 else 'have'} {words} ({rows} {shown}{more})")
     end = "no row is left" if bad.all() else "leave such rows out with drop=True"
     raise ValueError(f"{' and '.join(parts)}; {end}")
-
-
-def _listed(names: Sequence[str]) -> str:
-    return ", ".join(names[:12]) + (f" and {len(names) - 12} more" if len(names) > 12 else "")

@@ -96,8 +96,8 @@ def chosen(path: Path, matrices: Sequence[str], others: Sequence[str], vectors: 
     if vectors is not None:
         if vectors not in matrices:
             raise ValueError(
-                f"expected a numeric matrix {vectors} in {path}, which has {_named(matrices) or 'none'}"
-                + (f"; other columns are {_named(others)}" if others else "")
+                f"expected a numeric matrix {vectors} in {path}, which has {some_of(matrices) or 'none'}"
+                + (f"; other columns are {some_of(others)}" if others else "")
             )
         return vectors
     if len(matrices) == 1:
@@ -105,13 +105,13 @@ def chosen(path: Path, matrices: Sequence[str], others: Sequence[str], vectors: 
     if not matrices:
         raise ValueError(
             f"expected a numeric matrix in {path}: a list column, numeric columns or an array of two "
-            f"dimensions; it has {_named(others) or 'nothing'}"
+            f"dimensions; it has {some_of(others) or 'nothing'}"
         )
     usual = [name for name in USUAL if name in matrices]
     if not usual:
         raise ValueError(
             f"{path} has several matrices: name one of them, such as vectors='{matrices[0]}'; "
-            f"there is {_named(matrices)}"
+            f"there is {some_of(matrices)}"
         )
     return usual[0]
 
@@ -140,7 +140,8 @@ def array_of(path: Path, count: int, *, or_pairs: bool = False) -> NDArray[Any]:
     return np.asarray(arrays[0])
 
 
-def _named(names: Sequence[str]) -> str:
+def some_of(names: Sequence[str]) -> str:
+    """Return the first dozen names in words, and how many there are beyond."""
     return ", ".join(names[:12]) + (f" and {len(names) - 12} more" if len(names) > 12 else "")
 
 

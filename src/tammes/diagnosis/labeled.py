@@ -116,7 +116,7 @@ def label_measures(
         ),
         "probe_accuracy": _probe(units, labels, float(frequencies.max()), generator),
         "label_errors": _errors(error, ~correct),
-        "class_overlap": _overlap(confusion, labels, predicted),
+        "class_overlap": _overlap(confusion, labels),
         "classes_per_cluster": _clusters(units, labels, frequencies, generator),
     }
     known = ClassDistribution.of_counts(torch.bincount(labels.index).tolist())
@@ -229,7 +229,7 @@ def _errors(error: Tensor, missed: Tensor) -> Measure:
     return Measure(value=value, low=low, high=high, ceiling=0.0, null=0.0, verdict=verdict)
 
 
-def _overlap(confusion: Tensor, labels: Labels, predicted: Tensor) -> Measure:
+def _overlap(confusion: Tensor, labels: Labels) -> Measure:
     """Return the largest share of two classes' rows that vote for the other class."""
     counts = torch.bincount(labels.index, minlength=len(labels.names)).double()
     missed = confusion.double() * counts[:, None]

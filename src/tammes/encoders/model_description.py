@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 import torch
 
-from tammes.checks import is_finite
+from tammes.checks import in_a_line, is_finite
 from tammes.data.model_tokenizer import ModelTokenizer
 from tammes.data.sealed import read_sealed, seal, unseal
 from tammes.host import require
@@ -172,7 +172,7 @@ def import_transformers() -> Any:
     try:
         return importlib.import_module("transformers")
     except ImportError as error:
-        raise ImportError(f"transformers cannot be imported: {_in_a_line(error)}") from error
+        raise ImportError(f"transformers cannot be imported: {in_a_line(error)}") from error
 
 
 @contextmanager
@@ -207,11 +207,7 @@ def _named(name: str, build: Callable[[], T]) -> T:
         try:
             return build()
         except Exception as error:
-            raise ValueError(f"transformers cannot build {name}: {_in_a_line(error)}") from error
-
-
-def _in_a_line(error: Exception) -> str:
-    return " ".join(str(error).split()) or type(error).__name__
+            raise ValueError(f"transformers cannot build {name}: {in_a_line(error)}") from error
 
 
 def _config_of(name: str) -> Any:
@@ -230,7 +226,7 @@ def _config_of(name: str) -> Any:
         except (OSError, ValueError) as error:
             raise ValueError(
                 f"{name} is neither a folder here nor a model that could be read from the hub: "
-                f"{_in_a_line(error)}"
+                f"{in_a_line(error)}"
             ) from error
     return _config_from(content, name)
 
@@ -279,7 +275,7 @@ def _tokenizer_of(name: str, config: Any, max_length: int | None) -> ModelTokeni
         try:
             found = import_transformers().AutoTokenizer.from_pretrained(name, trust_remote_code=False)
         except (OSError, ValueError, ImportError, KeyError, TypeError) as error:
-            raise ValueError(f"{missing}; transformers says: {_in_a_line(error)}") from error
+            raise ValueError(f"{missing}; transformers says: {in_a_line(error)}") from error
     backend = getattr(found, "backend_tokenizer", None)
     if backend is None:
         raise ValueError(f"{name} has a tokenizer of an older form: save it as tokenizer.json")

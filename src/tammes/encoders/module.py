@@ -13,7 +13,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from tammes.checks import check_integer
+from tammes.checks import check_integer, in_a_line
 from tammes.encoders.encoder import Encoder
 
 _TRIED = 2
@@ -222,7 +222,7 @@ def _width(module: nn.Module, channels: int, size: int, name: str) -> int:
         with torch.no_grad():
             found = module(torch.zeros(_TRIED, channels, size, size))
     except (RuntimeError, TypeError, ValueError, AssertionError) as error:
-        reason = " ".join(str(error).split())
+        reason = in_a_line(error)
         raise ValueError(
             f"{name} does not take images of shape (batch, {channels}, {size}, {size}): {reason}"
         ) from error

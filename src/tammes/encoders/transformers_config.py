@@ -8,7 +8,7 @@ from typing import Any, Literal
 import torch
 from torch import nn
 
-from tammes.checks import check_integer
+from tammes.checks import check_integer, in_a_line
 from tammes.encoders.encoder import Encoder
 from tammes.encoders.model_description import ModelDescription, import_transformers, silent, tower
 from tammes.encoders.transformers import (
@@ -149,7 +149,7 @@ class TransformersConfig:
                     output_loading_info=True,
                 )
         except Exception as error:  # transformers' errors may be of any kind
-            reason = " ".join(str(error).split())
+            reason = in_a_line(error)
             raise UnavailableWeightsError(
                 f"the weights of {self.name_or_path} cannot be read (only safetensors are): {reason}"
             ) from error

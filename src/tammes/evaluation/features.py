@@ -1,5 +1,6 @@
 """Features with labels: the training or test set of an evaluation."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -91,3 +92,20 @@ def check_comparable(train: LabeledFeatures, test: LabeledFeatures) -> None:
             f"expected features of the same encoder, got width {train.features.shape[1]} for training and "
             f"{test.features.shape[1]} for testing"
         )
+
+
+def accuracy_of(
+    predict: Callable[[LabeledFeatures, Tensor], Tensor], train: LabeledFeatures, test: LabeledFeatures
+) -> float:
+    """Return the fraction of test points whose predicted label is theirs, from 0 to 1.
+
+    Args:
+        predict: function from the points to learn from and features to the labels of these.
+        train: points to learn from.
+        test: points to predict.
+
+    Raises:
+        ValueError: the features differ in width.
+    """
+    check_comparable(train, test)
+    return float((predict(train, test.features) == test.labels).to(torch.float64).mean())

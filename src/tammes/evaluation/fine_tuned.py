@@ -8,7 +8,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from tammes.checks import check_integer
+from tammes.checks import check_integer, in_a_line
 from tammes.data.images import Images, as_floats
 from tammes.encoders import Encoder, VisionTransformer
 
@@ -95,7 +95,7 @@ def encoder_for_size(encoder: Encoder, *, channels: int, size: int) -> tuple[Enc
         with torch.no_grad():
             trial(torch.zeros(1, channels, size, size, device=device_of(encoder)))
     except (RuntimeError, ValueError, AssertionError) as error:
-        reason = " ".join(str(error).split())
+        reason = in_a_line(error)
         raise ValueError(
             f"{type(encoder).__name__} takes no images of {size} pixels ({reason}): leave the size of the run"
         ) from error

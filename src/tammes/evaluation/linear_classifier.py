@@ -9,7 +9,7 @@ from torch import Tensor
 from torch.nn.functional import cross_entropy
 
 from tammes.checks import check_integer, check_number, check_seed
-from tammes.evaluation.features import LabeledFeatures, check_comparable, check_tested
+from tammes.evaluation.features import LabeledFeatures, accuracy_of, check_tested
 
 # Elements of one block of scores: 64 MiB in float32, whatever the number of points.
 BLOCK = 2**24
@@ -37,8 +37,7 @@ class MeanClassifier:
         Raises:
             ValueError: the features differ in width.
         """
-        check_comparable(train, test)
-        return float((self.predict(train, test.features) == test.labels).to(torch.float64).mean())
+        return accuracy_of(self.predict, train, test)
 
     @torch.no_grad()
     def predict(self, train: LabeledFeatures, features: Float[Tensor, "m features"]) -> Int[Tensor, " m"]:
@@ -137,8 +136,7 @@ class LinearClassifier:
         Raises:
             ValueError: the features differ in width.
         """
-        check_comparable(train, test)
-        return float((self.predict(train, test.features) == test.labels).to(torch.float64).mean())
+        return accuracy_of(self.predict, train, test)
 
     def predict(self, train: LabeledFeatures, features: Float[Tensor, "m features"]) -> Int[Tensor, " m"]:
         """Return the predicted label of each row of `features`.

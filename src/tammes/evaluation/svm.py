@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from tammes.checks import check_integer
-from tammes.evaluation.features import LabeledFeatures, check_comparable
+from tammes.evaluation.features import LabeledFeatures, accuracy_of
 
 COSTS = (1e-3, 1e-2, 1e-1, 1.0, 10.0, 100.0, 1000.0)
 """Values of C that the published evaluations of graphs search."""
@@ -64,8 +64,7 @@ class SVM:
         Raises:
             ValueError: the features differ in width.
         """
-        check_comparable(train, test)
-        return float((self.predict(train, test.features) == test.labels).to(torch.float64).mean())
+        return accuracy_of(self.predict, train, test)
 
     def predict(self, train: LabeledFeatures, features: Float[Tensor, "m features"]) -> Int[Tensor, " m"]:
         """Return the predicted label of each row of `features`."""

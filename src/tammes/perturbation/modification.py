@@ -72,6 +72,7 @@ class FeatureModification(Perturbation):
         return 1.0 if self.alpha == math.inf else self.alpha / (1 + self.alpha)
 
     @property
+    @override
     def factor(self) -> float:
         """Factor (1 + alpha) / divisor of the average; 1 by default."""
         return 1.0 if self.divisor is None else (1 + self.alpha) / self.divisor

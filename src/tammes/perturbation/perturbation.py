@@ -37,6 +37,11 @@ class Perturbation(ABC):
         return True
 
     @property
+    def factor(self) -> float:
+        """Number that multiplies the average of both losses."""
+        return 1.0
+
+    @property
     def stretch(self) -> float | None:
         """Largest ratio of `lengths` to the Euclidean length of an anchor; None where they are equal."""
         return None

@@ -94,8 +94,6 @@ class Augmentation(ABC):
         """
         rows = slice(first_row, first_row + len(images))
         whole = rows.stop if batch_size is None else batch_size
-        if first_row < 0 or rows.stop > whole:
-            raise ValueError(f"expected rows within a batch of {whole}, got rows {first_row} to {rows.stop}")
         drawn_rows, count = rows_of_groups(rows, whole, groups)
         # kornia draws on the CPU for all devices, so that only the CPU's generator needs restoring.
         with torch.random.fork_rng(devices=[]):
@@ -129,19 +127,21 @@ def rows_of_groups(rows: slice, whole: int, groups: int | None) -> tuple[slice |
         groups: number of groups that share a change; None for one change per row.
 
     Raises:
-        ValueError: groups that do not divide the whole batch.
+        ValueError: rows outside the batch, or groups that do not divide it.
 
     Example:
         >>> rows_of_groups(slice(1, 5), 6, 3)
         (tensor([0, 1, 1, 2]), 3)
     """
+    if rows.start < 0 or rows.stop > whole:
+        raise ValueError(f"expected rows within a batch of {whole}, got rows {rows.start} to {rows.stop}")
     if groups is None:
         return rows, whole
     check_integer("groups", groups)
     if whole % groups:
         fitting = ", ".join(str(number) for number in range(1, whole + 1) if whole % number == 0)
         raise ValueError(
-            f"{whole} images cannot be cut into {groups} groups of equal size: choose groups from {fitting}"
+            f"{whole} rows cannot be cut into {groups} groups of equal size: choose groups from {fitting}"
         )
     return torch.arange(rows.start, rows.stop) // (whole // groups), groups
 

@@ -111,8 +111,6 @@ class Scans:
         _check(volumes)
         rows = slice(first_row, first_row + len(volumes))
         whole = rows.stop if batch_size is None else batch_size
-        if first_row < 0 or rows.stop > whole:
-            raise ValueError(f"expected rows within a batch of {whole}, got rows {first_row} to {rows.stop}")
         chosen, _ = rows_of_groups(rows, whole, groups)
         numbers = range(whole)[chosen] if isinstance(chosen, slice) else chosen.tolist()
         changes = [self._change(seed, number, volumes.shape[1:]) for number in numbers]

@@ -230,7 +230,7 @@ class Queue(nn.Module):
         kind, keys = self.embeddings.dtype, batch.keys.detach()
         lengths = torch.linalg.vector_norm(keys.to(kind).to(keys.dtype), dim=1)
         large, small = ~torch.isfinite(lengths), (lengths == 0) & keys.any(dim=1)
-        held = self._usable(batch)
+        held = self._usable
         known = torch.isin(self.ids[held], batch.ids) if batch.known else None
         numbers = [(large | small).sum(), batch.ids.min()]
         numbers.append(numbers[1] * 0 if known is None else known.sum())
@@ -255,8 +255,9 @@ class Queue(nn.Module):
         # The others, in their order.
         return torch.sort(known, stable=True).indices[: len(known) - repeated], counts
 
-    def _usable(self, batch: _Batch) -> slice:
-        """Return the slots whose keys may be candidates of this batch."""
+    @property
+    def _usable(self) -> slice:
+        """Slots whose keys may be candidates: none while a queue that waits is not full."""
         held = self.held
         return slice(0, 0 if self.wait_until_full and held < self.size else held)
 

@@ -9,7 +9,7 @@ import torch
 from safetensors import SafetensorError
 
 from tammes.atomic import write_atomically
-from tammes.checks import check_file
+from tammes.checks import check_file, in_a_line
 from tammes.encoders import ModelDescription, ModuleConfig, TimmConfig, TransformersConfig
 from tammes.training.assets import Assets, assets_kind
 from tammes.training.config import RunConfig
@@ -68,7 +68,7 @@ def read_metadata(weights: Path) -> tuple[RunConfig, Assets | None]:
         key = "description" if kind is ModelDescription else "vocabulary"
         return config, kind.from_json(content[key], str(weights))
     except (SafetensorError, KeyError, TypeError, json.JSONDecodeError, RecursionError) as error:
-        reason = " ".join(str(error).split())
+        reason = in_a_line(error)
         raise ValueError(
             f"expected weights with the configuration of their run in {weights}, got something else "
             f"({type(error).__name__}: {reason}): name the folder of the run"
@@ -112,6 +112,6 @@ def read_model(weights: Path, config: RunConfig, assets: Assets | None, *, trust
         state = {name: value.to(types.get(name), copy=True) for name, value in loaded.items()}
         model.load_state_dict(state, assign=True)
     except (SafetensorError, RuntimeError, TypeError, OverflowError) as error:
-        reason = " ".join(str(error).split())
+        reason = in_a_line(error)
         raise ValueError(f"{weights} does not fit the configuration of its run: {reason}") from error
     return model.requires_grad_(True)

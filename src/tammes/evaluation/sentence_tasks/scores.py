@@ -15,6 +15,7 @@ from torch.nn.functional import normalize
 
 from tammes.estimate import LEVEL, Estimate
 from tammes.evaluation.features import LabeledFeatures
+from tammes.evaluation.image_classifier import share
 from tammes.evaluation.sentence_tasks.classification import LogisticProtocol
 from tammes.evaluation.sentence_tasks.ranking import ranking_scores
 from tammes.evaluation.sentence_tasks.tasks import (
@@ -128,7 +129,7 @@ def _classes(task: SentenceClasses, embed: Embed, protocol: LogisticProtocol) ->
         found = protocol.on_test(points, features[n:])
         right, over = found.labels == task.tested_labels, f"{len(task.tested):,} test sentences"
     return TaskScore(
-        task=task.name, metrics={"accuracy": _share(right)}, over=over, right=right, costs=found.costs
+        task=task.name, metrics={"accuracy": share(right)}, over=over, right=right, costs=found.costs
     )
 
 
@@ -138,7 +139,7 @@ def _pairs(task: SentencePairs, embed: Embed, protocol: LogisticProtocol) -> Tas
     points = LabeledFeatures(features=features[:n], labels=task.labels)
     found = protocol.on_test(points, features[n:])
     right = found.labels == task.tested_labels
-    metrics = {"accuracy": _share(right), "F1": _f1(found.labels, task.tested_labels)}
+    metrics = {"accuracy": share(right), "F1": _f1(found.labels, task.tested_labels)}
     over = f"{len(task.tested):,} test pairs"
     return TaskScore(task=task.name, metrics=metrics, over=over, right=right, costs=found.costs)
 
@@ -193,10 +194,6 @@ def _over_queries(values: list[float]) -> Estimate:
         return Estimate(mean=values[0])
     found = Estimate.over_seeds(values)
     return Estimate(mean=fmean(values), low=max(0.0, found.low), high=min(1.0, found.high))
-
-
-def _share(right: Bool[Tensor, " n"]) -> Estimate:
-    return Estimate.of_share(float(right.double().mean()), len(right))
 
 
 def _f1(found: Int64[Tensor, " n"], true: Int64[Tensor, " n"]) -> Estimate:

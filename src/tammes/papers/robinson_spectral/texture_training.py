@@ -16,7 +16,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
-from tammes.checks import check_file
+from tammes.checks import check_file, in_a_line
 from tammes.data.textured_mesh import TexturedMesh, textured_mesh
 from tammes.papers.robinson_spectral.texture_networks import CONSTANT, Field, build
 from tammes.papers.robinson_spectral.texture_views import View, random_cameras, view
@@ -175,7 +175,7 @@ def saved_field(cell: TextureRun, surface: Surface, fields: Path) -> Field | Non
     try:
         field.load_state_dict(load_file(check_file(path)))
     except (SafetensorError, RuntimeError) as error:
-        reason = " ".join(str(error).split())
+        reason = in_a_line(error)
         raise ValueError(f"{path} does not hold the network that was fitted ({reason}): delete it") from error
     return field.eval()
 
@@ -241,7 +241,7 @@ def given_distance(data: Path) -> Distance | None:
             if not float(network(pictures, pictures + 1)) > 0:
                 raise ValueError("gray and white are equal to it; export it with two different tensors")
     except Exception as error:  # a damaged file, or another network, makes torch raise errors of any type
-        reason = " ".join(str(error).split())[:200]
+        reason = in_a_line(error)[:200]
         raise ValueError(
             f"expected in {data} one network (.pt2) that compares two pictures of the shape "
             f"{tuple(pictures.shape)} by a number, got {', '.join(each.name for each in files)} ({reason}): "
