@@ -39,6 +39,20 @@ def is_number(value: object) -> TypeGuard[float]:
         return False
 
 
+def is_numeral(text: str | bytes) -> bool:
+    """Return whether a word of a file is a number.
+
+    Example:
+        >>> is_numeral("1e-3"), is_numeral("one")
+        (True, False)
+    """
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
 def is_finite(value: object) -> TypeGuard[float]:
     """Return whether `value` is a plain, finite real number.
 

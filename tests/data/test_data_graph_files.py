@@ -406,3 +406,19 @@ def test_bytes_that_are_no_text_are_refused(tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     with pytest.raises(ValueError, match="found none"):
         edge_lists(tmp_path / "empty")
+
+
+@pytest.mark.parametrize(
+    ("lines", "message"),
+    [
+        ("a\t\tb\nb\t\tc\n", "one tab between two words, got an empty word in"),
+        ("\ta\tb\n", "one tab between two words, got an empty word in"),
+        ("Boston,New York\nChicago,New Orleans\n", "names without blanks, or with tabs between them"),
+    ],
+)
+def test_words_that_would_be_other_nodes_are_refused(lines: str, message: str, tmp_path: Path) -> None:
+    file = tmp_path / "a.edges"
+    file.write_text(lines)
+    for read in (edge_lists, node_set):
+        with pytest.raises(ValueError, match=rf"{message}.*line 1 of"):
+            read(file)

@@ -326,3 +326,15 @@ def test_no_sets_of_such_a_size(k: int) -> None:
 def test_one_sample_has_no_baseline() -> None:
     with pytest.raises(ValueError, match="samples must be an integer of at least 2"):
         SampledMultilinear(samples=1, generator=torch.Generator())
+
+
+@pytest.mark.parametrize("extension", [Permutation(), BoundedLovasz(k=3)], ids=repr)
+@pytest.mark.parametrize(("dtype", "allowed"), [(torch.bfloat16, 0.02), (torch.float32, 1e-5)])
+def test_the_mean_of_many_windows_is_as_exact_as_the_type(
+    extension: Extension, dtype: torch.dtype, allowed: float
+) -> None:
+    ground = GroundSet(sizes=(1000,))
+    x = torch.rand(1, 1000, generator=torch.Generator().manual_seed(0)).to(dtype)
+    rows = extension.within(x, ground)
+    mean = extension.distribution(rows, ground).mean
+    assert (mean - rows).abs().max() <= allowed * rows.max()

@@ -248,3 +248,12 @@ def test_without_torch_geometric_the_error_says_what_to_install(monkeypatch: pyt
         monkeypatch.delitem(sys.modules, module, raising=False)
         with pytest.raises(ImportError, match=r"pip install \"tammes\[graphs\]\""):
             importlib.import_module(module)
+
+
+def test_eigenpairs_and_weights_in_bfloat16_are_kept_in_a_folder(tmp_path: Path) -> None:
+    edges, _ = edges_of([nx.path_graph(5)])
+    weight = torch.ones(edges.shape[1], dtype=torch.bfloat16)
+    add = AddEigenpairs(dtype=torch.bfloat16, folder=tmp_path / "kept")
+    first, again = (add([Data(edge_index=edges, edge_weight=weight, num_nodes=5)]) for _ in range(2))
+    assert len(list((tmp_path / "kept").iterdir())) == 1
+    assert torch.equal(first[0].eigenvectors, again[0].eigenvectors)

@@ -10,7 +10,7 @@ import torch
 from jaxtyping import Int64
 from torch import Tensor
 
-from tammes.checks import check_file
+from tammes.checks import check_file, is_numeral
 from tammes.data.csv_tables import check_once, feature_columns, numbers_of, table_of
 from tammes.data.graph_packing import packed
 from tammes.data.graph_set import GraphSet
@@ -168,8 +168,8 @@ def lines_of(path: Path, *, fewest: int) -> list[tuple[int, list[str]]]:
         fewest: words that a line needs, 1 or 2.
 
     Raises:
-        ValueError: If a line has fewer words, a comma behind a name with a blank in it, or the file is no
-            text in UTF-8, or JSON.
+        ValueError: If a line has fewer words, no word between two tabs, a comma beside a name with a blank in
+            it, or the file is no text in UTF-8, or JSON.
     """
     try:
         text = check_file(path).read_text(encoding="utf-8-sig")
@@ -203,9 +203,16 @@ def _is_json(text: str) -> bool:
 def _words(line: str, where: str) -> list[str]:
     """Return what is between the tabs of a line or, without any, between blanks and commas."""
     if "\t" in line.strip():
-        return [word.strip() for word in line.split("\t")]
-    first, comma, _ = line.partition(",")
-    if comma and "{" not in first and len(first.split()) > 1:
+        words = [word.strip() for word in line.rstrip().split("\t")]
+        if "" in words:
+            raise ValueError(
+                f"expected one tab between two words, got an empty word in {line.rstrip()!r} in {where}"
+            )
+        return words
+    first, *rest = line.split(",")
+    # A number may follow the second name, its weight.
+    behind = [*first.split()[1:], *(word for word in "".join(rest[:1]).split()[1:] if not is_numeral(word))]
+    if rest and "{" not in line and behind:
         raise ValueError(
             f"expected names without blanks, or with tabs between them, got {line.strip()!r} in {where}"
         )

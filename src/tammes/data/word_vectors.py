@@ -11,7 +11,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from tammes.checks import check_file
+from tammes.checks import check_file, is_numeral
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -69,7 +69,7 @@ def read_word_vectors(path: str | Path, words: tuple[str, ...], *, dim: int | No
                 continue  # a blank line
             # Some words of GloVe hold blanks, such as ". . .".
             expected = wide if dim is None else dim
-            while expected is not None and len(parts) > expected and not _is_number(parts[0]):
+            while expected is not None and len(parts) > expected and not is_numeral(parts[0]):
                 word = word + b" " + parts.pop(0)
             dim = _as_wide(len(parts), wide, path) if dim is None else _checked(dim, len(parts), path, number)
             name = word.decode("utf-8", "replace")
@@ -101,14 +101,6 @@ def _vector(parts: Sequence[bytes], path: str | Path, line: int) -> np.ndarray:
     if not np.isfinite(vector).all():
         raise ValueError(f"expected finite numbers behind the word in line {line} of {path}")
     return vector
-
-
-def _is_number(part: bytes) -> bool:
-    try:
-        float(part)
-    except ValueError:
-        return False
-    return True
 
 
 def _as_wide(dim: int, wide: int | None, path: str | Path) -> int:

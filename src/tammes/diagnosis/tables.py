@@ -17,6 +17,7 @@ import pyarrow.csv
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
+from tammes.checks import is_numeral
 from tammes.diagnosis.formats import Block, Opened, chosen
 
 ROWS = 8_192
@@ -141,7 +142,7 @@ def _has_numbers_alone(path: Path, delimiter: str) -> bool:
             first = next(csv.reader(file, delimiter=delimiter), [])
     except (UnicodeDecodeError, csv.Error) as error:
         raise ValueError(f"expected a table in UTF-8 at {path}: {error}") from error
-    return len(first) > 0 and all(_is_number(cell) for cell in first)
+    return len(first) > 0 and all(is_numeral(cell) for cell in first)
 
 
 def _check_columns(path: Path, schema: pa.Schema) -> None:
@@ -150,14 +151,6 @@ def _check_columns(path: Path, schema: pa.Schema) -> None:
     for name, count in times.items():
         if count > 1:
             raise ValueError(f"expected one column {name!r} in {path}, found {count}: give each another name")
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
 
 
 def _coordinates(schema: pa.Schema, without: Sequence[str]) -> list[str]:
@@ -201,7 +194,7 @@ def _check_words(
         if not coordinates or is_known or not pa.types.is_string(field.type):
             continue
         cells = [str(each).strip() for each in first.column(field.name).to_pylist() if each is not None]
-        words = [cell for cell in cells if cell and not _is_number(cell)]
+        words = [cell for cell in cells if cell and not is_numeral(cell)]
         if words and (_stem(field.name) in stems or 2 * len(words) < len(cells)):
             raise ValueError(
                 f"expected numbers in the column {field.name} of {path}, as in {coordinates[0]}, got "

@@ -274,11 +274,12 @@ class Sweep:
         """Return the sum over S of p(S) 1_S."""
         # The element at place a is in the sets that end at a, ..., a + width - 1: a sum of p from a on, less
         # the sum from a + width on.
-        padded = self.ground.pad(probabilities, 0.0)
+        padded = self.ground.pad(probabilities.double(), 0.0)  # differences of long sums
         later = padded.flip(-1).cumsum(-1).flip(-1)
         if self.width is not None and self.width < self.ground.widest:
             later = later - torch.nn.functional.pad(later[..., self.width :], (0, self.width))
-        return torch.empty_like(probabilities).scatter(1, self.order, self.ground.unpad(later))
+        later = self.ground.unpad(later).to(probabilities)
+        return torch.empty_like(probabilities).scatter(1, self.order, later)
 
     def best(self, scores: Float[Tensor, "rows total"]) -> ScoredSets:
         """Return the highest score of each row and input, and the first set that has it."""

@@ -238,7 +238,7 @@ class ExpressiveBasisNet(EigenvectorNetwork):
         return result.mT[nodes.mask]
 
     def _check_memory(self, bases: Bases) -> None:
-        n, spaces = int(bases.sizes.max()), len(bases.values)
+        n, spaces = int(max(bases.sizes.tolist(), default=0)), len(bases.values)
         numbers = (spaces + int((bases.sizes > 0).sum())) * n**self.order * self.layers * self.width
         needed = TENSORS_OF_A_LAYER * numbers * bases.vectors.element_size() / 1e9
         if needed > self.gigabytes:

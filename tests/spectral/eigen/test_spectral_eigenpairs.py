@@ -257,3 +257,31 @@ def test_large_one_way_graphs_are_refused_too() -> None:
     edges = torch.stack([torch.arange(1100), torch.arange(1, 1101)])
     with pytest.raises(ValueError, match="both directions"):
         eigenpairs(edges, torch.zeros(1101, dtype=torch.long), count=2)
+
+
+def test_inference_mode_reaches_the_threads_that_decompose() -> None:
+    edges, batch = edges_of([nx.path_graph(4), nx.cycle_graph(5), nx.star_graph(3)])
+    usual = eigenpairs(edges, batch)
+    with torch.inference_mode():
+        found = eigenpairs(edges, batch)
+    assert torch.equal(found.values, usual.values)
+    assert torch.equal(found.vectors, usual.vectors)
+
+
+def test_eigenvectors_of_a_random_walk_are_orthonormal_where_degrees_span_magnitudes() -> None:
+    generator = torch.Generator().manual_seed(0)
+    edges, batch = edges_of([nx.star_graph(7)] * 20)
+    logarithms = 16 * torch.rand(edges.shape[1] // 2, generator=generator, dtype=torch.float64) - 8
+    both = 10 ** logarithms.view(20, 7).repeat(1, 2).flatten()  # both directions of each star's edges
+    found = eigenpairs(edges, batch, laplacian=RandomWalk(), edge_weight=both)
+    for vectors, values in zip(found.vectors.split(8), found.values, strict=True):
+        same = (values - 1).abs() < 1e-6
+        gram = vectors[:, same].T @ vectors[:, same]
+        torch.testing.assert_close(gram, torch.eye(int(same.sum()), dtype=gram.dtype), rtol=0, atol=1e-12)
+
+
+def test_a_gradient_by_the_weights_of_a_large_graph_is_refused() -> None:
+    edges, batch = edges_of([nx.cycle_graph(1100)])
+    weight = torch.ones(edges.shape[1], requires_grad=True)
+    with pytest.raises(ValueError, match="weights that require no gradient"):
+        eigenpairs(edges, batch, count=4, edge_weight=weight)

@@ -105,3 +105,11 @@ def test_wrong_input_is_refused() -> None:
     for options in ({"tolerance": 0.0}, {"norm": math.inf}):
         with pytest.raises(ValueError, match="above 0"):
             RelativeGap(**options)
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_eigenvalues_in_half_precision_need_a_tolerance(dtype: torch.dtype) -> None:
+    values, mask = torch.tensor([[0.0, 0.5, 1.0]], dtype=dtype), torch.ones(1, 3, dtype=torch.bool)
+    with pytest.raises(ValueError, match=rf"expected eigenvalues in float32 or float64, got {dtype}"):
+        RelativeGap()(values, mask)
+    assert RelativeGap(tolerance=0.01)(values, mask).count.tolist() == [3]

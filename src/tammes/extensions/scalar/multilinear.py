@@ -71,7 +71,8 @@ class SampledMultilinear(Extension):
         p_s = softmax_s( m/(m-1) log p_x(S_s) ),    d p_s = 1/(m-1) (d log p_x(S_s) - mean over samples),
 
     so that the gradient of sum p_s f(S_s) is the score-function estimate whose baseline is the mean over the
-    other samples: unbiased, and blind to a constant added to f.
+    other samples: unbiased for x inside of (0, 1)^n, and blind to a constant added to f. By an element whose
+    x is exactly 0 or 1 it is 0, since no sample differs there.
 
     Args:
         samples: number of sets m, at least 2.

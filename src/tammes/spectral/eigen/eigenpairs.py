@@ -161,17 +161,31 @@ class _Solver:
             matrix.diagonal(dim1=1, dim2=2).add_(self.diagonal[rows])
             self._keep(stack, rows, *torch.linalg.eigh(matrix))
 
+        inference, gradient = torch.is_inference_mode_enabled(), torch.is_grad_enabled()
+
+        def in_mode(stack: Int[Tensor, " some"], edges: Int[Tensor, " some_edges"]) -> None:
+            with (
+                torch.inference_mode(inference),
+                torch.set_grad_enabled(gradient),
+            ):  # modes are a thread's own
+                decompose(stack, edges)
+
         # LAPACK decomposes the matrices of a stack one by one. Threads take one stack each and write to
         # disjoint rows, so no lock is needed.
         with ThreadPoolExecutor(torch.get_num_threads()) as threads:
-            list(threads.map(decompose, stacks, edges_of_stacks))
+            list(threads.map(in_mode, stacks, edges_of_stacks))
 
     def sparse(self, member: int) -> None:
         """Decompose one large graph, by Lanczos iterations.
 
         Raises:
-            ValueError: where the weights of the two directions of an edge differ.
+            ValueError: where the weights of the two directions of an edge differ, or require a gradient.
         """
+        if self.off.requires_grad:
+            raise ValueError(
+                "expected weights that require no gradient, since eigenpairs of a large graph have none: "
+                "detach them"
+            )
         start, size = int(self.graphs.starts[member]), int(self.graphs.sizes[member])
         edges = (self.graphs.owner == member).nonzero().flatten()
         first, second = (self.graphs.edges[:, edges] - start).cpu().numpy()
@@ -229,7 +243,9 @@ def content_key(settings: str, *tensors: Tensor | None) -> str:
             digest.update(b"none")
         else:
             digest.update(f"{tensor.dtype} {tuple(tensor.shape)}".encode())
-            digest.update(tensor.detach().cpu().contiguous().numpy().tobytes())
+            # As bytes, since numpy has no bfloat16.
+            content = tensor.detach().cpu().contiguous().flatten().view(torch.uint8)
+            digest.update(content.numpy().tobytes())
     return digest.hexdigest()[:40]
 
 

@@ -87,9 +87,15 @@ class RelativeGap:
             mask: whether a column holds an eigenvector: `eigenvector_mask(eigenvectors, batch)`.
 
         Raises:
-            ValueError: for other shapes, and for eigenvalues that do not ascend, or are not finite.
+            ValueError: for other shapes, and for eigenvalues that do not ascend or are not finite; in half
+                precision, unless a tolerance is given.
         """
         _check(eigenvalues, mask)
+        if self.tolerance is None and eigenvalues.dtype.itemsize < 4:
+            raise ValueError(
+                f"expected eigenvalues in float32 or float64, got {eigenvalues.dtype}, where distinct ones "
+                "look equal: keep them in float64, as AddEigenpairs does, or give RelativeGap a tolerance"
+            )
         values = eigenvalues.detach()
         tolerance = self.tolerance or max(1e-8, 128 * torch.finfo(values.dtype).eps)
         norm = values.abs().where(mask, 0.0).amax(1, keepdim=True).clamp(min=self.norm)
@@ -139,9 +145,11 @@ def orthonormal_within(
     # With the Gram matrix of each eigenspace G = L L^T, the columns V L^{-T} are orthonormal: Gram-Schmidt,
     # for all eigenspaces of all graphs in one block-diagonal factorization.
     together = spaces.number[:, :, None] == spaces.number[:, None]
-    gram = (columns.mT @ columns).where(together, 0.0)
-    factor = torch.linalg.cholesky(gram)
-    return torch.linalg.solve_triangular(factor.mT, columns, upper=True, left=False)
+    for _ in range(2):  # columns that are nearly dependent leave an error, and the second pass removes it
+        gram = (columns.mT @ columns).where(together, 0.0)
+        factor = torch.linalg.cholesky(gram)
+        columns = torch.linalg.solve_triangular(factor.mT, columns, upper=True, left=False)
+    return columns
 
 
 def _check(values: Tensor, mask: Tensor) -> None:
