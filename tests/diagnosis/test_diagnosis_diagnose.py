@@ -324,3 +324,13 @@ def test_thousands_of_copies_leave_room_for_hubs_and_near_duplicates_on_the_page
 
 def test_a_long_summary_prints_all_digits_of_counts() -> None:
     assert " 3,000  fine: rows measured" in str(tammes.diagnose(torch.randn(3_000, 4)))
+
+
+def test_the_order_of_the_rows_says_nothing_about_the_width_of_an_interval() -> None:
+    values = torch.randn(1000, generator=torch.Generator().manual_seed(0))
+    exact = 2 * 1.96 * float(values.std()) / 1000**0.5
+    for rows in (values, values.sort().values, values.sort().values.view(20, 50).T.flatten()):
+        _, low, high = row_jackknife(lambda some: float(some.mean()), rows)
+        assert low is not None
+        assert high is not None
+        assert 0.6 * exact < high - low < 1.6 * exact

@@ -207,3 +207,11 @@ def test_blocks_do_not_change_the_largest_products(
         values, places = nearest.largest_products(asked, given, k)
         torch.testing.assert_close(values, expected.values)
         assert torch.equal(places, expected.indices)
+
+
+def test_neighbors_far_from_the_origin_are_those_around_it() -> None:
+    around = 1e-3 * torch.randn(500, 6, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    points = (around + 100).float()  # which rounds the points; their neighbors are those of the rounded ones
+    exact = torch.cdist(points.double(), points.double()).fill_diagonal_(torch.inf).topk(5, largest=False)
+    found = nearest_neighbors(points, 5)
+    torch.testing.assert_close(found.distances.double(), exact.values, rtol=1e-4, atol=0)

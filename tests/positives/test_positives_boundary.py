@@ -130,3 +130,10 @@ def test_every_class_is_in_the_sample_however_rare() -> None:
 def test_what_cannot_be_is_refused(make: object, words: str) -> None:
     with pytest.raises(ValueError, match=words):
         make()  # type: ignore[operator]
+
+
+@pytest.mark.parametrize("scale", [1e-30, 1e-13, 1.0, 1e20, 1e37])
+def test_distances_do_not_depend_on_the_length_of_an_embedding(scale: float) -> None:
+    boundary = Boundary(weight=torch.eye(2), offset=torch.zeros(2))
+    z = torch.tensor([[2.0, 1.0], [0.1, 3.0]])
+    torch.testing.assert_close(boundary.distance(scale * z), boundary.distance(z))

@@ -6,7 +6,7 @@ import torch
 from jaxtyping import Bool, Float, Int64
 from torch import Tensor
 
-from tammes.diagnosis.measure import GROUPS, Measure, jackknife, row_jackknife, verdict_of
+from tammes.diagnosis.measure import GROUPS, Measure, jackknife, random_groups, row_jackknife, verdict_of
 from tammes.diagnostics.two_encoders import (
     cka_by_chance,
     linear_cka,
@@ -83,7 +83,7 @@ def _of_rows(statistic: object, x: Tensor, y: Tensor) -> tuple[float | None, flo
     assert callable(statistic)
     value = float(statistic(x, y))
     groups = GROUPS // 2 if len(x) >= 4 * GROUPS else 0
-    group = torch.arange(len(x)) % max(1, groups)
+    group = random_groups(len(x), max(1, groups))
 
     def of(kept: list[int]) -> float:
         (missing,) = set(range(groups)) - set(kept)

@@ -12,7 +12,7 @@ from jaxtyping import Float
 from scipy.special import hyp0f1
 from torch import Tensor
 
-from tammes.diagnosis.measure import GROUPS, Measure, jackknife, verdict_of
+from tammes.diagnosis.measure import GROUPS, Measure, jackknife, random_groups, verdict_of
 from tammes.diagnostics.alignment import uniformity_of_rows
 from tammes.diagnostics.moments import Moments, dead_dimensions, duplicated_dimensions
 from tammes.diagnostics.rank import alpha_req, dimensions_for, isoscore, nesum, rankme, stable_rank
@@ -51,7 +51,8 @@ class Spectra:
         n, dim = points.shape
         # Each eigendecomposition costs dim^3.
         groups = max(1, min(GROUPS if dim <= 512 else GROUPS // 2, n // 2))
-        parts = tuple(Moments.of(points[g::groups]) for g in range(groups))
+        group = random_groups(n, groups)
+        parts = tuple(Moments.of(points[group == g]) for g in range(groups))
         return Spectra(
             moments=reduce(Moments.__add__, parts), parts=parts, null=gaussian_moments(n, dim, generator)
         )

@@ -71,7 +71,9 @@ def nearest_neighbors(
     parts = points.split(max(1, ELEMENTS // points.shape[1]))
     half = torch.cat([torch.linalg.vector_norm(part - center, dim=1).square_() / 2 for part in parts])
     side = max(1, ELEMENTS // len(points))
-    found = [_of_block(points, center, half, block, k) for block in rows.split(side)]
+    # So do products with points themselves, if their mean is longer than they differ.
+    others = points - center if bool(center.square().sum() > 2 * half.mean()) else points
+    found = [_of_block(points[block] - center, others, half, block, k) for block in rows.split(side)]
     indices = torch.cat(found)
     # The order by inner products has their rounding errors: close pairs are sorted again.
     distances, order = distances_to(points, rows, indices).sort(dim=1, stable=True)
@@ -225,10 +227,11 @@ def faiss_module() -> Any:
 
 
 def _of_block(
-    points: Tensor, center: Tensor, half: Tensor, block: Tensor, k: int
+    centered: Tensor, others: Tensor, half: Tensor, block: Tensor, k: int
 ) -> Int64[Tensor, "block k"]:
-    # |x_i - x_j|^2 / 2 = |x_j - m|^2 / 2 - (x_i - m) . x_j, up to terms that are the same for all j.
-    closeness = product(points[block] - center, points.T).sub_(half)
+    # |x_i - x_j|^2 / 2 = |x_j - m|^2 / 2 - (x_i - m) . x_j, up to terms that are the same for all j; so it is
+    # with x_j - m in place of x_j.
+    closeness = product(centered, others.T).sub_(half)
     closeness[torch.arange(len(block)), block] = -torch.inf
     return closeness.topk(k, dim=1).indices
 

@@ -82,4 +82,7 @@ def on_sphere(embeddings: Float[Tensor, "n dim"]) -> Float[Tensor, "n dim"]:
         >>> on_sphere(torch.tensor([[3.0, 4.0]]))
         tensor([[0.6000, 0.8000]])
     """
-    return F.normalize(embeddings if embeddings.dtype == torch.float64 else embeddings.float(), dim=1)
+    rows = embeddings if embeddings.dtype == torch.float64 else embeddings.float()
+    # By the largest entry first: squares of extreme entries overflow, or vanish.
+    largest = rows.detach().abs().amax(dim=1, keepdim=True).clamp(min=torch.finfo(rows.dtype).tiny)
+    return F.normalize(rows / largest, dim=1)

@@ -45,6 +45,10 @@ def worst_case_in_balls(
     check_number("temperature", temperature, above=0)
     for value in (epsilon_positive, *np.ravel(epsilons).tolist()):
         check_number("epsilon", value, minimum=0)
+    check_shape("positive", positive.shape, anchor.shape)
+    check_shape("negatives", negatives.shape, (None, len(anchor)))
+    if np.ndim(epsilons):
+        check_shape("epsilons, one for each negative,", np.shape(epsilons), (len(negatives),))
     length = float(np.linalg.norm(anchor))
     lowered = (anchor @ positive - epsilon_positive * length) / temperature
     raised = (negatives @ anchor + np.asarray(epsilons) * length) / temperature

@@ -26,7 +26,7 @@ from tammes.evaluation.sentence_tasks import (
     tfidf_svd,
 )
 from tammes.evaluation.sentence_tasks.ranking import ranking_scores
-from tammes.evaluation.sentence_tasks.scores import _f1
+from tammes.evaluation.sentence_tasks.scores import _correlation, _f1, _over_queries
 from task_files import (
     sentences,
     write_all,
@@ -310,3 +310,17 @@ def test_features_that_are_not_usable_are_refused(tmp_path: Path) -> None:
         evaluate(task, lambda rows: torch.zeros(3, 2))
     with pytest.raises(ValueError, match="expected finite features"):
         evaluate(task, lambda rows: torch.full((len(rows), 2), torch.nan))
+
+
+def test_equal_values_of_all_queries_and_pairs_are_not_certain() -> None:
+    for values in ([1.0] * 12, [0.0, 1.0, 1.0], [0.5, 0.5]):
+        found = _over_queries(values)
+        assert found.low < found.mean or found.mean == 0
+        assert found.high - found.low > 0.1
+    all_right = torch.tensor([0, 1] * 6)
+    found = _f1(all_right, all_right)
+    assert found.mean == 1
+    assert found.low == pytest.approx(2 * 0.6097 / (1 + 0.6097), abs=1e-3)  # Wilson's of 6 of 6
+    perfect = _correlation(torch.arange(6.0), torch.arange(6.0), of_ranks=True)
+    assert perfect.mean == 1
+    assert not perfect.is_known

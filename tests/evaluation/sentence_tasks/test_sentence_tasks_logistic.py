@@ -127,3 +127,17 @@ def test_a_class_with_fewer_points_than_folds_is_refused() -> None:
     labels = torch.tensor([0] * 20 + [1] * 4)
     with pytest.raises(ValueError, match="at least 10 points of each class"):
         LogisticProtocol().in_folds(LabeledFeatures(features=torch.randn(24, 2), labels=labels))
+
+
+def test_biases_that_differ_by_a_constant_do_not_run_away() -> None:
+    generator = torch.Generator().manual_seed(0)
+    labels = torch.arange(90) % 6
+    rows = torch.randn(90, 2, generator=generator)
+    rows = rows + 2 * torch.nn.functional.one_hot(labels, 6).float() @ torch.randn(6, 2, generator=generator)
+    subsets = torch.rand(40, 90, generator=generator) < 0.85
+    many = ManyRegressions(features=rows, labels=labels, classes=6, subsets=subsets)
+    for cost in (1.0, 2.0, 4.0, 8.0, 16.0, 32.0):
+        many.solve(cost)
+    assert many.weight.isfinite().all()
+    right = (many.predicted == labels).double().mean(dim=1)
+    assert right.min() > 0.3  # a sixth by chance

@@ -173,7 +173,9 @@ def _correlation(first: Tensor, second: Tensor, *, of_ranks: bool) -> Estimate:
     if bool((first == first[0]).all()):
         return Estimate(mean=0.0)  # an encoder that gives every pair one cosine orders none
     found = Estimate.of_correlation(first.tolist(), second.tolist())
-    if not of_ranks or not found.is_known or abs(found.mean) == 1:
+    if abs(found.mean) == 1:
+        return Estimate(mean=found.mean)  # of which Fisher's interval has no width
+    if not of_ranks or not found.is_known:
         return found
     middle, r = math.atanh(found.mean), found.mean
     half = float(ndtri((1 + LEVEL) / 2)) * math.sqrt((1 + r * r / 2) / (len(first) - 3))
@@ -192,6 +194,8 @@ def _retrieval(task: Retrieval, embed: Embed) -> TaskScore:
 def _over_queries(values: list[float]) -> Estimate:
     if len(values) == 1:
         return Estimate(mean=values[0])
+    if set(values) <= {0.0, 1.0} or len(set(values)) == 1:  # equal values have no spread of their own
+        return Estimate.of_share(fmean(values), len(values))
     found = Estimate.over_seeds(values)
     return Estimate(mean=fmean(values), low=max(0.0, found.low), high=min(1.0, found.high))
 
@@ -205,6 +209,13 @@ def _f1(found: Int64[Tensor, " n"], true: Int64[Tensor, " n"]) -> Estimate:
     drawn = torch.nn.functional.one_hot(rows.view(DRAWS, -1), 4).sum(dim=1).double()
     values = _f1_of(drawn)
     ends = torch.quantile(values, torch.tensor([(1 - LEVEL) / 2, (1 + LEVEL) / 2], dtype=torch.float64))
+    if (
+        ends[0] == ends[1]
+    ):  # no draw differs: F1 = 2 J / (1 + J) of the share J of hits, with Wilson's interval
+        others = int(cells[1:].sum())
+        hits = Estimate.of_share(float(cells[3]) / max(1, others), max(1, others))
+        mean, low, high = (2 * each / (1 + each) for each in (hits.mean, hits.low, hits.high))
+        return Estimate(mean=mean, low=low, high=high)
     return Estimate(mean=float(_f1_of(cells[None])[0]), low=float(ends[0]), high=float(ends[1]))
 
 
