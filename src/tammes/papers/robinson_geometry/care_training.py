@@ -17,10 +17,11 @@ from tammes.data import Images
 from tammes.diagnostics.blocks import directions
 from tammes.encoders import ProjectionHeadConfig
 from tammes.evaluation import KNN, LabeledFeatures, LinearProbe
+from tammes.papers.arms import UNTRAINED
 from tammes.papers.image_sets import Parts, balanced
 from tammes.papers.page import PaperPage
 from tammes.papers.protocol import Protocol
-from tammes.papers.robinson_geometry.arms import ARMS, MOMENTUM_ARMS, UNTRAINED
+from tammes.papers.robinson_geometry.arms import ARMS, MOMENTUM_ARMS
 from tammes.papers.robinson_geometry.care_scale import ENCODERS, CareScale, batch_of
 from tammes.papers.study import Study
 from tammes.positives import Handwriting, Photographs

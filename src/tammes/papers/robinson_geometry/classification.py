@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from operator import attrgetter
 
+from tammes.papers.arms import UNTRAINED
 from tammes.papers.entry import Request
 from tammes.papers.figures import dots
 from tammes.papers.finding import Effect, Finding
@@ -17,8 +18,9 @@ from tammes.papers.robinson_geometry.arms import (
     MOCO_CARE,
     MOCO_IN_GROUPS,
     SIMCLR,
-    UNTRAINED,
-    ArmScores,
+    Scores,
+    learned,
+    scores_of,
 )
 from tammes.papers.robinson_geometry.care_scale import CareScale, image_set, scale_of
 from tammes.papers.robinson_geometry.care_training import CareRun, CareScore, cells_of, study_of
@@ -55,7 +57,7 @@ def study(sets: Mapping[str, Parts], scale: CareScale) -> Study[CareRun, CareSco
 
 def page(results: Mapping[CareRun, CareScore], scale: CareScale) -> PaperPage | None:
     """Return the page of what has been measured; None before the first trained arm."""
-    scores = ArmScores.of(results)
+    scores = scores_of(results)
     if SIMCLR not in scores.names:
         return None
     run = next(iter(results))
@@ -102,7 +104,7 @@ def page(results: Mapping[CareRun, CareScore], scale: CareScale) -> PaperPage | 
     )
 
 
-def findings(scores: ArmScores) -> tuple[Finding, ...]:
+def findings(scores: Scores) -> tuple[Finding, ...]:
     """Return the paper's statements beside our numbers."""
 
     def readout(more: str, less: str) -> Effect:
@@ -115,7 +117,7 @@ def findings(scores: ArmScores) -> tuple[Finding, ...]:
                 paper=f"Figure 5-8: the readout of {host} improves with CARE.",
                 ours="Linear readout in points:",
                 effects=(readout(care, host),),
-                controls=scores.learned(care, host),
+                controls=learned(scores, care, host),
             )
             for care, host in HOSTS
         ),
@@ -124,7 +126,7 @@ def findings(scores: ArmScores) -> tuple[Finding, ...]:
                 paper=f"(Ours:) {care} improves by the loss, and not by the views in groups.",
                 ours="Linear readout in points:",
                 effects=(readout(care, grouped),),
-                controls=scores.learned(care, grouped),
+                controls=learned(scores, care, grouped),
             )
             for care, grouped in LOSS_ALONE
         ),
