@@ -12,7 +12,7 @@ from tammes.coupling import Coupling, ExponentialEuclidean, Hard, Transport, Uni
 from tammes.data import GraphSet
 from tammes.objective import Objective
 from tammes.papers.entry import Request
-from tammes.papers.finding import Finding
+from tammes.papers.finding import Finding, effect_in_points
 from tammes.papers.page import Figure, PaperPage
 from tammes.papers.robinson_negatives.graph_scores import GraphScore
 from tammes.papers.robinson_negatives.graph_tables import (
@@ -25,7 +25,6 @@ from tammes.papers.robinson_negatives.graph_tables import (
     learned,
     numbers,
     overview,
-    points,
     set_panels,
     settings_of,
     study_of,
@@ -144,7 +143,7 @@ def findings(results: GraphResults) -> tuple[Finding, ...]:
             ours="epsilon chosen for each test fold by the inner ones, over InfoGraph, after the last epoch. "
             f"The paper's best epsilon, chosen on the test folds, has {_gains(results.sets, INFO_GRAPH)}:",
             effects=tuple(
-                points(data, results.best_over(data, PLANS, (INFO_GRAPH,), TESTS, INNER))
+                effect_in_points(data, results.best_over(data, PLANS, (INFO_GRAPH,), TESTS, INNER))
                 for data in results.sets
             ),
             controls=controls,
@@ -154,7 +153,8 @@ def findings(results: GraphResults) -> tuple[Finding, ...]:
             ours="The same over HCL, whose beta is chosen in the same way; above zero on one set at least is "
             f"what the statement needs. The paper's best epsilon has {_gains(results.sets, HARD[0])}:",
             effects=tuple(
-                points(data, results.best_over(data, PLANS, HARD, TESTS, INNER)) for data in results.sets
+                effect_in_points(data, results.best_over(data, PLANS, HARD, TESTS, INNER))
+                for data in results.sets
             ),
             controls=controls,
             required=1,

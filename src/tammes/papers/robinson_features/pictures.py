@@ -17,7 +17,7 @@ from tammes.diagnostics.blocks import directions
 from tammes.estimate import Estimate
 from tammes.papers.entry import Request
 from tammes.papers.figures import curves
-from tammes.papers.finding import Effect, Finding
+from tammes.papers.finding import Effect, Finding, effect_in_points
 from tammes.papers.image_sets import Parts, image_sets
 from tammes.papers.page import Figure, PaperPage, panel
 from tammes.papers.robinson_features.methods import MOCO, MOCO_TEMPERATURE, UNTRAINED, FeatureRun, arm_of
@@ -208,8 +208,7 @@ def findings(scores: ArmScores[PictureScore]) -> tuple[Finding, ...]:
         values = [
             score.of(column, more) - score.of(column, less) for score in scores.scores[TRAINED].values()
         ]
-
-        return Effect(name="", difference=Estimate.over_seeds(values), digits=1, scale=100)
+        return effect_in_points("", Estimate.over_seeds(values))
 
     return (
         Finding(

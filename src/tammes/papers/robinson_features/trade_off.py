@@ -11,7 +11,7 @@ from matplotlib.figure import Figure as Drawing
 from tammes.estimate import Estimate
 from tammes.papers.entry import Request
 from tammes.papers.figures import curves, dots
-from tammes.papers.finding import Effect, Finding
+from tammes.papers.finding import Effect, Finding, effect_in_points
 from tammes.papers.image_sets import Parts
 from tammes.papers.page import Figure, PaperPage, panel
 from tammes.papers.robinson_features.methods import HARD, SIMCLR, UNTRAINED, USUAL, FeatureRun, arm_of
@@ -172,7 +172,7 @@ def findings(scores: ArmScores[FeatureScore]) -> tuple[Finding, ...]:
         Finding(
             paper="Section 4.2.3: texture is always predicted better than shape.",
             ours="Readout in points, over all settings:",
-            effects=(Effect(name="texture over shape", difference=over, digits=1, scale=100),),
+            effects=(effect_in_points("texture over shape", over),),
             controls=controls,
         ),
     )

@@ -158,12 +158,7 @@ def findings(sphere: Scores, circle: Scores) -> tuple[Finding, ...]:
             paper="(Ours:) it is the loss, and not the views in groups, that makes augmentations rotations.",
             ours="Share of the movement that no rotation explains, in points, less under the loss:",
             effects=tuple(
-                Effect(
-                    name=f"{arm} below SimCLR in groups",
-                    difference=sphere.difference(IN_GROUPS, arm, attrgetter("unexplained")),
-                    digits=1,
-                    scale=100,
-                )
+                sphere.points(f"{arm} below SimCLR in groups", IN_GROUPS, arm, attrgetter("unexplained"))
                 for arm in (CARE, STRONG)
             ),
             controls=learned(sphere, CARE, STRONG, IN_GROUPS),

@@ -14,7 +14,7 @@ from matplotlib.figure import Figure as Drawing
 from tammes.data import GraphSet
 from tammes.estimate import Estimate
 from tammes.objective import Objective
-from tammes.papers.finding import Effect
+from tammes.papers.finding import Effect, effect_in_points
 from tammes.papers.page import Numbers, PaperPage, panel
 from tammes.papers.protocol import Protocol
 from tammes.papers.robinson_negatives.graph_scores import GraphScore
@@ -153,15 +153,12 @@ def study_of(
     )
 
 
-def points(name: str, difference: Estimate) -> Effect:
-    """Return a difference of accuracies as an effect in percentage points."""
-    return Effect(name=name, difference=difference, digits=1, scale=100)
-
-
 def learned(results: GraphResults, methods: Sequence[str]) -> tuple[Effect, ...]:
     """Return the controls: the best of the methods over the untrained encoder, set by set."""
     return tuple(
-        points(f"{data}, over untrained", results.best_over(data, methods, (UNTRAINED,), TESTS, INNER))
+        effect_in_points(
+            f"{data}, over untrained", results.best_over(data, methods, (UNTRAINED,), TESTS, INNER)
+        )
         for data in results.sets
     )
 

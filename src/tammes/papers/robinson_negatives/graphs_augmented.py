@@ -10,7 +10,7 @@ from tammes import recipes
 from tammes.data import GraphSet
 from tammes.objective import Objective
 from tammes.papers.entry import Request
-from tammes.papers.finding import Effect, Finding
+from tammes.papers.finding import Effect, Finding, effect_in_points
 from tammes.papers.page import Figure, PaperPage
 from tammes.papers.robinson_negatives.graph_scores import GraphScore
 from tammes.papers.robinson_negatives.graph_tables import (
@@ -22,7 +22,6 @@ from tammes.papers.robinson_negatives.graph_tables import (
     learned,
     numbers,
     overview,
-    points,
     set_panels,
     settings_of,
     study_of,
@@ -182,7 +181,7 @@ def findings(results: GraphResults) -> tuple[Finding, ...]:
 
 def _effects(results: GraphResults, more: str, less: str) -> tuple[Effect, ...]:
     return tuple(
-        points(data, results.best_over(data, FAMILIES[more], FAMILIES[less], TESTS, INNER))
+        effect_in_points(data, results.best_over(data, FAMILIES[more], FAMILIES[less], TESTS, INNER))
         for data in results.sets
     )
 

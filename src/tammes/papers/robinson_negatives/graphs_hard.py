@@ -12,7 +12,7 @@ from tammes.data import GraphSet
 from tammes.estimate import Estimate
 from tammes.objective import Objective
 from tammes.papers.entry import Request
-from tammes.papers.finding import Finding
+from tammes.papers.finding import Finding, effect_in_points
 from tammes.papers.page import Figure, PaperPage
 from tammes.papers.robinson_negatives.easy import Easy
 from tammes.papers.robinson_negatives.graph_scores import GraphScore
@@ -26,7 +26,6 @@ from tammes.papers.robinson_negatives.graph_tables import (
     learned,
     numbers,
     overview,
-    points,
     set_panels,
     settings_of,
     study_of,
@@ -118,7 +117,7 @@ def findings(results: GraphResults) -> tuple[Finding, ...]:
                 ours="beta chosen for each test fold by the inner ones, over beta = 0, after the last epoch. "
                 f"The thesis has {_gains(better)}:",
                 effects=tuple(
-                    points(data, results.best_over(data, HARD, (INFO_GRAPH,), TESTS, INNER))
+                    effect_in_points(data, results.best_over(data, HARD, (INFO_GRAPH,), TESTS, INNER))
                     for data in better
                 ),
                 controls=controls,
