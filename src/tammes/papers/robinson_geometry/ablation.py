@@ -24,11 +24,12 @@ from tammes.papers.robinson_geometry.arms import (
     SPREAD,
     UNIFORMITY,
     Scores,
+    gain,
     learned,
     scores_of,
 )
 from tammes.papers.robinson_geometry.care_scale import CareScale, image_set, scale_of
-from tammes.papers.robinson_geometry.care_training import CareRun, CareScore, cells_of, study_of
+from tammes.papers.robinson_geometry.care_training import CareRun, CareScore, study_of_arms
 from tammes.papers.robinson_geometry.equivariance import settings
 from tammes.papers.study import Study
 
@@ -55,13 +56,8 @@ def run(request: Request) -> None:
 
 
 def study(sets: Mapping[str, Parts], scale: CareScale) -> Study[CareRun, CareScore]:
-    """Return the study of a set of images.
-
-    Args:
-        sets: the set, by its name.
-        scale: size of the study.
-    """
-    return study_of(cells_of(ORDER, sets, scale), sets, scale, page)
+    """Return the study of a set of images."""
+    return study_of_arms(ORDER, sets, scale, page)
 
 
 def page(results: Mapping[CareRun, CareScore], scale: CareScale) -> PaperPage | None:
@@ -84,10 +80,6 @@ def page(results: Mapping[CareRun, CareScore], scale: CareScale) -> PaperPage | 
 
 def findings(scores: Scores) -> tuple[Finding, ...]:
     """Return the paper's statements beside our numbers."""
-
-    def readout(more: str, less: str) -> Effect:
-        difference = scores.difference(more, less, attrgetter("probe"))
-        return Effect(name=f"{more} over {less}", difference=difference, digits=1, scale=100)
 
     def together(arm: str) -> Effect:
         known = arm in scores.scores
@@ -133,19 +125,19 @@ def findings(scores: Scores) -> tuple[Finding, ...]:
         Finding(
             paper="Section 5.5.4: uniformity + equivariance yields non-trivial representations.",
             ours="Linear readout in points:",
-            effects=(readout(SPREAD, UNTRAINED), readout(SPREAD, UNIFORMITY)),
+            effects=(gain(scores, SPREAD, UNTRAINED), gain(scores, SPREAD, UNIFORMITY)),
             controls=learned(scores, INFO_NCE),
         ),
         Finding(
             paper="Section 5.5.4: it falls below invariance-based contrastive learning.",
             ours="Linear readout in points:",
-            effects=(readout(INFO_NCE, SPREAD),),
+            effects=(gain(scores, INFO_NCE, SPREAD),),
             controls=learned(scores, INFO_NCE),
         ),
         Finding(
             paper="Figure 5-2: the best performance is that of all three terms.",
             ours="Linear readout in points:",
-            effects=tuple(readout(CARE, arm) for arm in (INFO_NCE, SPREAD, UNIFORMITY)),
+            effects=tuple(gain(scores, CARE, arm) for arm in (INFO_NCE, SPREAD, UNIFORMITY)),
             controls=learned(scores, CARE),
         ),
     )

@@ -61,6 +61,11 @@ def scores_of(results: Mapping[CareRun, CareScore], *, dimension: int = 128) -> 
     return next(iter(of_sets), Scores(data="", runs={}, scores={}))
 
 
+def gain(scores: Scores, more: str, less: str) -> Effect:
+    """Return the gain of the linear readout of one arm over that of another, in percentage points."""
+    return scores.points(f"{more} over {less}", more, less, attrgetter("probe"))
+
+
 def learned(scores: Scores, *names: str) -> tuple[Effect, ...]:
     """Return the gains of the linear readout over the first weights, as controls of a finding."""
     return tuple(

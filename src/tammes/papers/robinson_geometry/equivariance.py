@@ -46,12 +46,7 @@ def run(request: Request) -> None:
 
 
 def study(sets: Mapping[str, Parts], scale: CareScale) -> Study[CareRun, CareScore]:
-    """Return the study of a set of images.
-
-    Args:
-        sets: the set, by its name.
-        scale: size of the study.
-    """
+    """Return the study of a set of images."""
     cells = [
         cell(arm, name, parts, scale, seed, dimension=dimension)
         for seed in scale.seeds

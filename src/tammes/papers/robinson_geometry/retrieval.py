@@ -13,7 +13,7 @@ from tammes.papers.image_sets import Parts
 from tammes.papers.page import Figure, Numbers, PaperPage, panel
 from tammes.papers.robinson_geometry.arms import CARE, IN_GROUPS, SIMCLR, STRONG, Scores, learned, scores_of
 from tammes.papers.robinson_geometry.care_scale import CareScale, image_set, scale_of
-from tammes.papers.robinson_geometry.care_training import CareRun, CareScore, cells_of, study_of
+from tammes.papers.robinson_geometry.care_training import CareRun, CareScore, study_of_arms
 from tammes.papers.robinson_geometry.equivariance import settings
 from tammes.papers.study import Study
 
@@ -33,13 +33,8 @@ def run(request: Request) -> None:
 
 
 def study(sets: Mapping[str, Parts], scale: CareScale) -> Study[CareRun, CareScore]:
-    """Return the study of a set of images.
-
-    Args:
-        sets: the set, by its name.
-        scale: size of the study.
-    """
-    return study_of(cells_of(ORDER, sets, scale), sets, scale, page)
+    """Return the study of a set of images."""
+    return study_of_arms(ORDER, sets, scale, page)
 
 
 def page(results: Mapping[CareRun, CareScore], scale: CareScale) -> PaperPage | None:
