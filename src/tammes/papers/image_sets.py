@@ -15,7 +15,7 @@ from torch import Tensor
 from tammes.data import Images, digits, folder, glyphs
 from tammes.data.fifths import every_fifth_apart
 from tammes.data.glyphs import CHARACTERS
-from tammes.data.published import published_at
+from tammes.data.published import CIFAR10, MNIST, SVHN, Published, published_at
 from tammes.training.seeds import Purpose, derive
 
 DIGITS, GLYPHS = "digits", "glyphs"
@@ -50,6 +50,32 @@ def class_folder(data: Path, *, size: int) -> Mapping[str, Parts]:
     if measured is None:
         return {data.resolve().name: every_fifth_apart(train)}
     return {data.resolve().name: (train, _part(measured, train, size=size).in_memory())}
+
+
+def published_sets(data: Path, *, wanted: str | None) -> dict[str, Parts]:
+    """Read CIFAR-10 and SVHN, or MNIST in place of SVHN, from a folder or the folders in it.
+
+    Args:
+        data: path of a set, or of a folder with several.
+        wanted: description of the data of the entry, for the error.
+
+    Raises:
+        ValueError: a folder without any of them, or a set that cannot be read.
+    """
+    places = [data, *sorted(data.iterdir())] if data.is_dir() else [data]
+    at: dict[Published, Path] = {}
+    for place in places:
+        found = published_at(place)
+        if found is not None:
+            at.setdefault(found, place)
+    chosen = (CIFAR10, SVHN if SVHN in at else MNIST)
+    if not any(each in at for each in chosen):
+        raise ValueError(f"expected in {data} or a folder in it {wanted}; found none of them")
+    return {
+        each.name: (each.load(at[each], "train"), each.load(at[each], "test"))
+        for each in chosen
+        if each in at
+    }
 
 
 def image_sets(data: Path, *, size: int) -> dict[str, Parts]:

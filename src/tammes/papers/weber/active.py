@@ -16,13 +16,13 @@ from matplotlib.figure import Figure as Drawing
 
 from tammes.data import digits
 from tammes.estimate import Estimate
-from tammes.papers.ash.vision import load
 from tammes.papers.entry import Request
 from tammes.papers.finding import Finding, effect_in_points
-from tammes.papers.image_sets import Parts
+from tammes.papers.image_sets import Parts, published_sets
 from tammes.papers.page import Figure, Numbers, PaperPage, panel
 from tammes.papers.protocol import Protocol
 from tammes.papers.study import Study, grouped
+from tammes.papers.weber import POSITIVES_REAL_DATA
 from tammes.papers.weber.active_training import (
     CANDIDATES,
     LABELED,
@@ -132,8 +132,8 @@ def arms_of(results: Mapping[ActiveRun, ActiveScore]) -> tuple[ActiveArm, ...]:
 
 def run(request: Request) -> None:
     """Train by each kind of positives on each set."""
-    sets = {"digits": (digits("train"), digits("test")), **load(request.required_data())}
-    study(sets, scale_of(request)).run(request)
+    published = published_sets(request.required_data(), wanted=POSITIVES_REAL_DATA.data)
+    study({"digits": (digits("train"), digits("test")), **published}, scale_of(request)).run(request)
 
 
 def study(sets: Mapping[str, Parts], scale: ActiveScale) -> Study[ActiveRun, ActiveScore]:
