@@ -13,7 +13,7 @@ from tammes.data import GraphSet
 from tammes.objective import Objective
 from tammes.papers.entry import Request
 from tammes.papers.finding import Finding, effect_in_points
-from tammes.papers.page import Figure, PaperPage
+from tammes.papers.page import PaperPage
 from tammes.papers.robinson_negatives.graph_scores import GraphScore
 from tammes.papers.robinson_negatives.graph_tables import (
     CLEAN,
@@ -22,10 +22,10 @@ from tammes.papers.robinson_negatives.graph_tables import (
     REMARKS,
     TESTS,
     GraphResults,
+    figure_over,
     learned,
     numbers,
     overview,
-    set_panels,
     settings_of,
     study_of,
 )
@@ -113,15 +113,7 @@ def page(results: GraphResults, sets: Mapping[str, GraphSet], scale: GraphScale)
         title="Negatives by transport on graphs",
         overview=overview(results, compared, INFO_GRAPH),
         findings=findings(results),
-        figures=(
-            Figure(
-                title="Over InfoGraph",
-                words="Accuracy after the last epoch over that of InfoGraph, mean and 95 % interval over the "
-                "seeds, in points. The first three cost no training.",
-                panels=set_panels(results, compared, INFO_GRAPH),
-                wide=True,
-            ),
-        ),
+        figures=(figure_over(results, compared, INFO_GRAPH),),
         numbers=numbers(results, paper, INFO_GRAPH, note="The paper's are those of Table V."),
         remarks=REMARKS,
         settings={
