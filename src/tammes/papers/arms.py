@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
 from tammes.estimate import Estimate
-from tammes.papers.finding import Effect
+from tammes.papers.finding import Effect, effect_in_points
 
 UNTRAINED = "untrained"
 """Arm of the network with its first weights, the control of every study of encoders."""
@@ -86,7 +86,7 @@ class ArmScores(Generic[Run, Score]):
 
     def points(self, name: str, more: str, less: str, pick: Callable[[Score], float]) -> Effect:
         """Return a difference of accuracies as an effect in percentage points."""
-        return Effect(name=name, difference=self.difference(more, less, pick), digits=1, scale=100)
+        return effect_in_points(name, self.difference(more, less, pick))
 
     def learned(self, pick: Callable[[Score], float], *arms: str) -> tuple[Effect, ...]:
         """Return the gains over the untrained encoder, as controls of a finding."""

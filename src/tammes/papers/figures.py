@@ -15,6 +15,8 @@ FLOOR = 1e-5
 """Least error that `grouped_dots` draws on a logarithmic scale; smaller ones stand there too."""
 WIDE = 36
 """Characters of the name of an axis in one line."""
+COLUMNS = 3
+"""Largest number of panels of `small_multiples` in a row."""
 
 Number = float | Estimate
 
@@ -156,9 +158,7 @@ def grouped_dots(
     return figure
 
 
-def small_multiples(
-    panels: Mapping[str, Mapping[str, Mapping[float, Number]]], *, up: str, columns: int = 3
-) -> Figure:
+def small_multiples(panels: Mapping[str, Mapping[str, Mapping[float, Number]]], *, up: str) -> Figure:
     """Draw a panel for each setting, on one vertical axis with a line at zero, and a color for each method.
 
     The values of a setting stand at equal distances. A line through a dot is its 95 % interval.
@@ -166,14 +166,13 @@ def small_multiples(
     Args:
         panels: numbers by setting, method and value; methods and values may be missing.
         up: name of the vertical axis.
-        columns: largest number of panels in a row.
 
     Example:
         >>> drawn = small_multiples({"width": {"a": {8: 0.5, 16: 0.6}}}, up="gain")
         >>> drawn.axes[0].get_xlabel()
         'width'
     """
-    columns = min(columns, len(panels))
+    columns = min(COLUMNS, len(panels))
     rows = math.ceil(len(panels) / columns)
     figure = Figure(figsize=(0.8 + 2.3 * columns, 0.5 + 2.1 * rows), layout="constrained")
     figure.patch.set_alpha(0)

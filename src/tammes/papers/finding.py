@@ -44,6 +44,16 @@ class Effect:
         return f"{self.name}: {self.text}" if self.name else self.text
 
 
+def effect_in_points(name: str, difference: Estimate | None) -> Effect:
+    """Return a difference of accuracies as an effect in percentage points.
+
+    Example:
+        >>> print(effect_in_points("digits", Estimate.over_seeds([0.02, 0.03, 0.04])))
+        digits: +3.0 [+0.5, +5.5]
+    """
+    return Effect(name=name, difference=difference, digits=1, scale=100)
+
+
 def within(name: str, ours: Estimate, target: float, tolerance: float, *, digits: int = 3) -> Effect:
     """Return the effect that is above zero if the whole interval lies within a tolerance of a number.
 

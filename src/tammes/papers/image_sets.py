@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import lru_cache
 from pathlib import Path
+from typing import Protocol
 
 import torch
 from jaxtyping import Int64
@@ -13,8 +15,7 @@ from torch import Tensor
 from tammes.data import Images, digits, folder, glyphs
 from tammes.data.fifths import every_fifth_apart
 from tammes.data.glyphs import CHARACTERS
-from tammes.data.images import TensorPixels
-from tammes.data.published import published_at
+from tammes.data.published import CIFAR10, MNIST, SVHN, Published, published_at
 from tammes.training.seeds import Purpose, derive
 
 DIGITS, GLYPHS = "digits", "glyphs"
@@ -43,12 +44,38 @@ def class_folder(data: Path, *, size: int) -> Mapping[str, Parts]:
         ValueError: images without classes, that cannot be read, or of a class that `train` has not.
     """
     if not _has_parts(data):
-        return {data.resolve().name: every_fifth_apart(_decoded(folder(data, size=size)))}
-    train = _decoded(folder(data / TRAIN, size=size))
+        return {data.resolve().name: every_fifth_apart(folder(data, size=size).in_memory())}
+    train = folder(data / TRAIN, size=size).in_memory()
     measured = next((data / name for name in MEASURED if _has_labels(data / name)), None)
     if measured is None:
         return {data.resolve().name: every_fifth_apart(train)}
-    return {data.resolve().name: (train, _decoded(_part(measured, train, size=size)))}
+    return {data.resolve().name: (train, _part(measured, train, size=size).in_memory())}
+
+
+def published_sets(data: Path, *, wanted: str | None) -> dict[str, Parts]:
+    """Read CIFAR-10 and SVHN, or MNIST in place of SVHN, from a folder or the folders in it.
+
+    Args:
+        data: path of a set, or of a folder with several.
+        wanted: description of the data of the entry, for the error.
+
+    Raises:
+        ValueError: a folder without any of them, or a set that cannot be read.
+    """
+    places = [data, *sorted(data.iterdir())] if data.is_dir() else [data]
+    at: dict[Published, Path] = {}
+    for place in places:
+        found = published_at(place)
+        if found is not None:
+            at.setdefault(found, place)
+    chosen = (CIFAR10, SVHN if SVHN in at else MNIST)
+    if not any(each in at for each in chosen):
+        raise ValueError(f"expected in {data} or a folder in it {wanted}; found none of them")
+    return {
+        each.name: (each.load(at[each], "train"), each.load(at[each], "test"))
+        for each in chosen
+        if each in at
+    }
 
 
 def image_sets(data: Path, *, size: int) -> dict[str, Parts]:
@@ -127,10 +154,6 @@ def _part(part: Path, train: Images, *, size: int) -> Images:
     return replace(images, labels=torch.tensor([index[name] for name in found]), classes=train.classes)
 
 
-def _decoded(images: Images) -> Images:
-    return replace(images, pixels=TensorPixels(images.batch(range(len(images)))))
-
-
 def of_classes(images: Images, classes: Int64[Tensor, " classes"]) -> Images:
     """Return the images of some classes."""
     return _rows(images, torch.isin(images.required_labels(), classes))
@@ -157,6 +180,40 @@ def balanced(images: Images, count: int | None, *, seed: int) -> Images:
         chosen = torch.randperm(len(of_class), generator=generator)[: max(1, count // len(classes))]
         rows += of_class[chosen].tolist()
     return images.subset(sorted(rows))
+
+
+class ImagesRun(Protocol):
+    """Training on some images of a set, as far as they depend on it."""
+
+    @property
+    def data(self) -> str:
+        """Name of the set."""
+
+    @property
+    def images(self) -> int:
+        """Number of training images."""
+
+    @property
+    def seed(self) -> int:
+        """Random seed of the images."""
+
+
+def drawer(sets: Mapping[str, Parts], test_images: int) -> Callable[[ImagesRun], Parts]:
+    """Return the function that draws the training images of a run's seed, and its test images.
+
+    It keeps the last two draws, since the arms of a seed have the same images.
+
+    Args:
+        sets: sets by name, whole.
+        test_images: largest number of test images.
+    """
+
+    @lru_cache(maxsize=2)
+    def drawn(data: str, images: int, seed: int) -> Parts:
+        train, test = sets[data]
+        return balanced(train, images, seed=seed), balanced(test, test_images, seed=seed)
+
+    return lambda run: drawn(run.data, run.images, run.seed)
 
 
 def _drawn(data: str) -> Parts:

@@ -3,6 +3,7 @@
 import csv
 import dataclasses
 import shutil
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +16,7 @@ from tammes.papers.ash import NEGATIVES_VISION as ENTRY
 from tammes.papers.ash import vision as module
 from tammes.papers.ash import vision_training
 from tammes.papers.ash.accuracies import linear
-from tammes.papers.ash.vision import cells, findings, grid, load
+from tammes.papers.ash.vision import cells, findings, grid
 from tammes.papers.ash.vision_training import (
     BATCH_SIZES,
     COUNTS,
@@ -32,6 +33,7 @@ from tammes.papers.ash.vision_training import (
 )
 from tammes.papers.ash.vision_trends import arms
 from tammes.papers.finding import Finding
+from tammes.papers.image_sets import published_sets
 from tammes.training.seeds import Purpose, derive
 
 
@@ -274,7 +276,7 @@ def test_without_learning_no_statement_is_supported(tmp_path: Path, monkeypatch:
     )
     monkeypatch.setattr(module, "scale_of", lambda budget: scale)
     sets = {"CIFAR-10": (bars(64), bars(40, seed=1)), "MNIST": (bars(32), bars(40, seed=1))}
-    monkeypatch.setattr(module, "load", lambda data: sets)
+    monkeypatch.setattr(module, "published_sets", lambda data, wanted: sets)
     monkeypatch.setattr(module, "page", lambda found, scale: seen.extend(findings(found)))
     ENTRY.reproduce(tmp_path / "out", budget=0.001, seed=0, seeds=3, data=tmp_path, learning=False)
     stated = [each.verdict for each in seen if each.effects]
@@ -298,17 +300,18 @@ def stopping(fit, *, after: int):
 def test_sets_are_found_beside_each_other_and_svhn_goes_before_mnist(tmp_path: Path):
     from scipy.io import savemat
 
+    sets_at = partial(published_sets, wanted=ENTRY.data)
     write_mnist(tmp_path / "digits", bars(40))
-    assert list(load(tmp_path)) == list(load(tmp_path / "digits")) == ["MNIST"]
+    assert list(sets_at(tmp_path)) == list(sets_at(tmp_path / "digits")) == ["MNIST"]
     (tmp_path / "numbers").mkdir()
     arrays = {"X": np.zeros((32, 32, 3, 2), np.uint8), "y": np.array([[10], [3]])}
     for part in ("train", "test"):
         savemat(tmp_path / "numbers" / f"{part}_32x32.mat", arrays)
-    assert list(load(tmp_path)) == ["SVHN"]
+    assert list(sets_at(tmp_path)) == ["SVHN"]
     shutil.rmtree(tmp_path / "numbers")
     shutil.rmtree(tmp_path / "digits")
-    with pytest.raises(ValueError, match=r"expected in .* CIFAR-10 .*found none of them"):
-        load(tmp_path)
+    with pytest.raises(ValueError, match=r"expected in .* CIFAR-10 .*SVHN .*found none of them"):
+        ENTRY.reproduce(tmp_path / "out", budget=0.001, seed=0, data=tmp_path)
 
 
 def test_the_first_seed_comes_first():

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 import torch
 
+from tammes.papers.arms import UNTRAINED
 from tammes.papers.entry import Entry, Request
 from tammes.papers.image_sets import Parts
 from tammes.papers.page import PaperPage
@@ -33,8 +34,7 @@ from tammes.papers.robinson_geometry.arms import (
     MOMENTUM_ARMS,
     SIMCLR,
     UNIFORMITY,
-    UNTRAINED,
-    ArmScores,
+    scores_of,
 )
 from tammes.papers.robinson_geometry.care_scale import CareScale, batch_of, image_set, scale_of
 from tammes.papers.robinson_geometry.care_training import (
@@ -232,7 +232,7 @@ def test_equivariance_has_a_yes_and_a_no_for_each_statement() -> None:
     results = {
         run: replace(found, each="2 2 2" if run.arm == CARE else "3 3 3") for run, found in results.items()
     }
-    sphere, circle = ArmScores.of(results), ArmScores.of(results, dimension=2)
+    sphere, circle = scores_of(results), scores_of(results, dimension=2)
     assert [each.verdict for each in equivariance.findings(sphere, circle)] == ["yes"] * 7
     assert found[0] == "yes"
     worse = {name: 2 * score().__dict__[name] for name in ("wahba", "worst", "gamma", "composition")}
@@ -292,7 +292,7 @@ def test_classification_and_retrieval_have_a_yes_and_a_no() -> None:
 def test_what_is_missing_is_not_measured_yet() -> None:
     results = results_of(classification, {})
     some = {run: found for run, found in results.items() if run.arm in (UNTRAINED, SIMCLR)}
-    assert [each.verdict for each in classification.findings(ArmScores.of(some))] == ["not measured yet"] * 4
-    assert [each.verdict for each in ablation.findings(ArmScores.of(some))] == ["not measured yet"] * 6
-    sphere = ArmScores.of(some)
+    assert [each.verdict for each in classification.findings(scores_of(some))] == ["not measured yet"] * 4
+    assert [each.verdict for each in ablation.findings(scores_of(some))] == ["not measured yet"] * 6
+    sphere = scores_of(some)
     assert {each.verdict for each in equivariance.findings(sphere, sphere)} == {"not measured yet"}

@@ -61,6 +61,13 @@ def test_it_is_an_entry() -> None:
     assert "positives-real-data" in [entry.name for entry in entries()]
 
 
+def test_the_error_asks_for_the_data_of_this_entry(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="found none of them") as raised:
+        POSITIVES_REAL_DATA.reproduce(tmp_path / "out", budget=0.001, seed=0, data=tmp_path)
+    assert str(POSITIVES_REAL_DATA.data) in str(raised.value)
+    assert "SVHN" not in str(raised.value)
+
+
 def test_the_cells_of_the_first_seed_come_first_and_have_every_arm() -> None:
     wanted = cells()
     assert [cell.seed for cell in wanted] == [0] * 6 + [1] * 6 + [2] * 6

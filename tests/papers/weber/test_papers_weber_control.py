@@ -31,7 +31,7 @@ def test_nothing_is_confirmed_without_learning(
     pages: list[PaperPage] = []
     monkeypatch.setattr(study, "write_page", lambda page, request, protocol: pages.append(page))
     monkeypatch.setattr(figure_3, "VARIED", {"scale": (1.0, 2.5)})
-    monkeypatch.setattr(active, "load", lambda data: {})
+    monkeypatch.setattr(active, "published_sets", lambda data, wanted: {})
     small = balanced(digits("train"), 60, seed=0)
     monkeypatch.setattr(active, "digits", lambda part: small)
     data = None if entry.data is None else tmp_path

@@ -10,10 +10,7 @@ labels, and by the classes' means.
 from collections.abc import Mapping, Sequence
 from functools import partial
 from itertools import product
-from pathlib import Path
 
-from tammes.data import Published, published_at
-from tammes.data.published import CIFAR10, MNIST, SVHN
 from tammes.estimate import Estimate
 from tammes.papers.ash import NEGATIVES_VISION
 from tammes.papers.ash.accuracies import (
@@ -42,7 +39,7 @@ from tammes.papers.ash.vision_training import (
 from tammes.papers.ash.vision_trends import VisionArm, arms, heat_panels, line_panels, overview
 from tammes.papers.entry import Request
 from tammes.papers.finding import Finding, within
-from tammes.papers.image_sets import Parts
+from tammes.papers.image_sets import Parts, published_sets
 from tammes.papers.page import Figure, Numbers, PaperPage
 from tammes.papers.protocol import Protocol
 from tammes.papers.study import Study
@@ -77,7 +74,10 @@ def run(request: Request) -> None:
             f"the whole budget trains ResNet-18 for {PAPER.epochs} epochs, hundreds of times, and PyTorch "
             f"finds no GPU here: choose budget {MEASURED_HERE:g}, which takes about 40 minutes, or less"
         )
-    scale, sets = scale_of(request.budget), load(request.required_data())
+    scale, sets = (
+        scale_of(request.budget),
+        published_sets(request.required_data(), wanted=NEGATIVES_VISION.data),
+    )
     seeds = request.seed_range(scale.seeds, fewest=scale.seeds)
     Study(
         cells=cells(sets, scale, seeds),
@@ -90,28 +90,6 @@ def run(request: Request) -> None:
         protocol=Protocol(seeds=seeds, controls=["untrained network"], measured_on="test images"),
         page=lambda results: page(arms(results), scale),
     ).run(request)
-
-
-def load(data: Path) -> Mapping[str, Parts]:
-    """Read CIFAR-10 and SVHN, or MNIST in place of SVHN, from a folder or the folders in it.
-
-    Raises:
-        ValueError: a folder without any of them, or a set that cannot be read.
-    """
-    places = [data, *sorted(data.iterdir())] if data.is_dir() else [data]
-    at: dict[Published, Path] = {}
-    for place in places:
-        found = published_at(place)
-        if found is not None:
-            at.setdefault(found, place)
-    wanted = (CIFAR10, SVHN if SVHN in at else MNIST)
-    if not any(each in at for each in wanted):
-        raise ValueError(f"expected in {data} or a folder in it {NEGATIVES_VISION.data}; found none of them")
-    return {
-        each.name: (each.load(at[each], "train"), each.load(at[each], "test"))
-        for each in wanted
-        if each in at
-    }
 
 
 def grid(images: int) -> tuple[tuple[int, int], ...]:

@@ -12,8 +12,8 @@ from tammes.coupling import Coupling, ExponentialEuclidean, Hard, Transport, Uni
 from tammes.data import GraphSet
 from tammes.objective import Objective
 from tammes.papers.entry import Request
-from tammes.papers.finding import Finding
-from tammes.papers.page import Figure, PaperPage
+from tammes.papers.finding import Finding, effect_in_points
+from tammes.papers.page import PaperPage
 from tammes.papers.robinson_negatives.graph_scores import GraphScore
 from tammes.papers.robinson_negatives.graph_tables import (
     CLEAN,
@@ -22,11 +22,10 @@ from tammes.papers.robinson_negatives.graph_tables import (
     REMARKS,
     TESTS,
     GraphResults,
+    figure_over,
     learned,
     numbers,
     overview,
-    points,
-    set_panels,
     settings_of,
     study_of,
 )
@@ -114,15 +113,7 @@ def page(results: GraphResults, sets: Mapping[str, GraphSet], scale: GraphScale)
         title="Negatives by transport on graphs",
         overview=overview(results, compared, INFO_GRAPH),
         findings=findings(results),
-        figures=(
-            Figure(
-                title="Over InfoGraph",
-                words="Accuracy after the last epoch over that of InfoGraph, mean and 95 % interval over the "
-                "seeds, in points. The first three cost no training.",
-                panels=set_panels(results, compared, INFO_GRAPH),
-                wide=True,
-            ),
-        ),
+        figures=(figure_over(results, compared, INFO_GRAPH),),
         numbers=numbers(results, paper, INFO_GRAPH, note="The paper's are those of Table V."),
         remarks=REMARKS,
         settings={
@@ -144,7 +135,7 @@ def findings(results: GraphResults) -> tuple[Finding, ...]:
             ours="epsilon chosen for each test fold by the inner ones, over InfoGraph, after the last epoch. "
             f"The paper's best epsilon, chosen on the test folds, has {_gains(results.sets, INFO_GRAPH)}:",
             effects=tuple(
-                points(data, results.best_over(data, PLANS, (INFO_GRAPH,), TESTS, INNER))
+                effect_in_points(data, results.best_over(data, PLANS, (INFO_GRAPH,), TESTS, INNER))
                 for data in results.sets
             ),
             controls=controls,
@@ -154,7 +145,8 @@ def findings(results: GraphResults) -> tuple[Finding, ...]:
             ours="The same over HCL, whose beta is chosen in the same way; above zero on one set at least is "
             f"what the statement needs. The paper's best epsilon has {_gains(results.sets, HARD[0])}:",
             effects=tuple(
-                points(data, results.best_over(data, PLANS, HARD, TESTS, INNER)) for data in results.sets
+                effect_in_points(data, results.best_over(data, PLANS, HARD, TESTS, INNER))
+                for data in results.sets
             ),
             controls=controls,
             required=1,

@@ -58,12 +58,7 @@ def run(request: Request) -> None:
 
 
 def study(sets: Mapping[str, Parts], scale: FeatureScale) -> Study[FeatureRun, FeatureScore]:
-    """Return the study of sets with several features.
-
-    Args:
-        sets: sets by name.
-        scale: size of the study.
-    """
+    """Return the study of sets with several features."""
     return study_of(sets, scale, arms=arms, scores=FeatureScore, measure=measured, page=page)
 
 

@@ -17,8 +17,8 @@ from tammes.diagnostics.blocks import directions
 from tammes.estimate import Estimate
 from tammes.papers.entry import Request
 from tammes.papers.figures import curves
-from tammes.papers.finding import Effect, Finding
-from tammes.papers.image_sets import Parts, image_sets
+from tammes.papers.finding import Effect, Finding, effect_in_points
+from tammes.papers.image_sets import Parts, drawer, image_sets
 from tammes.papers.page import Figure, PaperPage, panel
 from tammes.papers.robinson_features.methods import MOCO, MOCO_TEMPERATURE, UNTRAINED, FeatureRun, arm_of
 from tammes.papers.robinson_features.readouts import views
@@ -26,7 +26,6 @@ from tammes.papers.robinson_features.results import ArmScores
 from tammes.papers.robinson_features.studies import page_of, percent, study_of
 from tammes.papers.robinson_features.training import (
     FeatureScale,
-    drawer,
     fitted,
     queued_run,
     scale_of,
@@ -95,7 +94,7 @@ def study(sets: Mapping[str, Parts], scale: FeatureScale) -> Study[FeatureRun, P
         sets: sets by name.
         scale: size of the study.
     """
-    draw = drawer(sets, scale)
+    draw = drawer(sets, scale.test_images)
     return study_of(
         sets,
         scale,
@@ -208,8 +207,7 @@ def findings(scores: ArmScores[PictureScore]) -> tuple[Finding, ...]:
         values = [
             score.of(column, more) - score.of(column, less) for score in scores.scores[TRAINED].values()
         ]
-
-        return Effect(name="", difference=Estimate.over_seeds(values), digits=1, scale=100)
+        return effect_in_points("", Estimate.over_seeds(values))
 
     return (
         Finding(

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, TypeVar
 from matplotlib.figure import Figure as Drawing
 
 from tammes.papers.finding import Finding
-from tammes.papers.image_sets import Parts
+from tammes.papers.image_sets import Parts, drawer
 from tammes.papers.page import Figure, Numbers, PaperPage
 from tammes.papers.protocol import Protocol
 from tammes.papers.robinson_features.methods import FeatureRun
 from tammes.papers.robinson_features.results import ArmScores
-from tammes.papers.robinson_features.training import FeatureScale, base_run, drawer, over_seeds
+from tammes.papers.robinson_features.training import FeatureScale, base_run, over_seeds
 from tammes.papers.study import Study
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def study_of(
         measure: function that trains an encoder on the first of two parts, and measures it.
         page: function from the scores to the page.
     """
-    draw = drawer(sets, scale)
+    draw = drawer(sets, scale.test_images)
     return Study(
         cells=[
             cell

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure as Drawing
 from tammes.estimate import Estimate
 from tammes.papers.entry import Request
 from tammes.papers.figures import curves, dots
-from tammes.papers.finding import Effect, Finding
+from tammes.papers.finding import Effect, Finding, effect_in_points
 from tammes.papers.image_sets import Parts
 from tammes.papers.page import Figure, PaperPage, panel
 from tammes.papers.robinson_features.methods import HARD, SIMCLR, UNTRAINED, USUAL, FeatureRun, arm_of
@@ -59,12 +59,7 @@ def run(request: Request) -> None:
 
 
 def study(sets: Mapping[str, Parts], scale: FeatureScale) -> Study[FeatureRun, FeatureScore]:
-    """Return the study of sets with several features.
-
-    Args:
-        sets: sets by name.
-        scale: size of the study.
-    """
+    """Return the study of sets with several features."""
     return study_of(sets, scale, arms=arms, scores=FeatureScore, measure=measured, page=page)
 
 
@@ -172,7 +167,7 @@ def findings(scores: ArmScores[FeatureScore]) -> tuple[Finding, ...]:
         Finding(
             paper="Section 4.2.3: texture is always predicted better than shape.",
             ours="Readout in points, over all settings:",
-            effects=(Effect(name="texture over shape", difference=over, digits=1, scale=100),),
+            effects=(effect_in_points("texture over shape", over),),
             controls=controls,
         ),
     )

@@ -5,9 +5,8 @@ from __future__ import annotations
 import math
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from pathlib import Path
 
 import torch
@@ -15,7 +14,7 @@ import torch
 from tammes.data import Images, digits_over, trifeature
 from tammes.encoders import ResNet9Config, ResNetConfig
 from tammes.papers.entry import Request
-from tammes.papers.image_sets import Parts, balanced
+from tammes.papers.image_sets import Parts
 from tammes.papers.robinson_features.methods import (
     MOCO,
     MOCO_TEMPERATURE,
@@ -158,17 +157,6 @@ def queued_run(base: FeatureRun) -> FeatureRun:
 def over_seeds(runs: Sequence[FeatureRun], scale: FeatureScale) -> list[FeatureRun]:
     """Return the runs with each seed, seed by seed."""
     return [replace(run, seed=seed) for seed in scale.seeds for run in runs]
-
-
-def drawer(sets: Mapping[str, Parts], scale: FeatureScale) -> Callable[[FeatureRun], Parts]:
-    """Return the function that draws the training images of a run's seed, and its test images."""
-
-    @lru_cache(maxsize=2)
-    def drawn(data: str, images: int, seed: int) -> Parts:
-        learned, tried = sets[data]
-        return balanced(learned, images, seed=seed), balanced(tried, scale.test_images, seed=seed)
-
-    return lambda run: drawn(run.data, run.images, run.seed)
 
 
 def config_of(run: FeatureRun, scale: FeatureScale, images: Images) -> TrainingConfig:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from operator import attrgetter
 
+from tammes.papers.arms import UNTRAINED
 from tammes.papers.entry import Request
 from tammes.papers.figures import curves, dots
 from tammes.papers.finding import Effect, Finding, within
@@ -22,11 +23,13 @@ from tammes.papers.robinson_geometry.arms import (
     INVARIANCE,
     SPREAD,
     UNIFORMITY,
-    UNTRAINED,
-    ArmScores,
+    Scores,
+    gain,
+    learned,
+    scores_of,
 )
 from tammes.papers.robinson_geometry.care_scale import CareScale, image_set, scale_of
-from tammes.papers.robinson_geometry.care_training import CareRun, CareScore, cells_of, study_of
+from tammes.papers.robinson_geometry.care_training import CareRun, CareScore, study_of_arms
 from tammes.papers.robinson_geometry.equivariance import settings
 from tammes.papers.study import Study
 
@@ -53,18 +56,13 @@ def run(request: Request) -> None:
 
 
 def study(sets: Mapping[str, Parts], scale: CareScale) -> Study[CareRun, CareScore]:
-    """Return the study of a set of images.
-
-    Args:
-        sets: the set, by its name.
-        scale: size of the study.
-    """
-    return study_of(cells_of(ORDER, sets, scale), sets, scale, page)
+    """Return the study of a set of images."""
+    return study_of_arms(ORDER, sets, scale, page)
 
 
 def page(results: Mapping[CareRun, CareScore], scale: CareScale) -> PaperPage | None:
     """Return the page of what has been measured; None before the first trained arm."""
-    scores = ArmScores.of(results)
+    scores = scores_of(results)
     if INFO_NCE not in scores.names:
         return None
     run = next(iter(results))
@@ -80,12 +78,8 @@ def page(results: Mapping[CareRun, CareScore], scale: CareScale) -> PaperPage | 
     )
 
 
-def findings(scores: ArmScores) -> tuple[Finding, ...]:
+def findings(scores: Scores) -> tuple[Finding, ...]:
     """Return the paper's statements beside our numbers."""
-
-    def readout(more: str, less: str) -> Effect:
-        difference = scores.difference(more, less, attrgetter("probe"))
-        return Effect(name=f"{more} over {less}", difference=difference, digits=1, scale=100)
 
     def together(arm: str) -> Effect:
         known = arm in scores.scores
@@ -119,37 +113,37 @@ def findings(scores: ArmScores) -> tuple[Finding, ...]:
                     name="cosine of different images, untrained over uniformity",
                     difference=scores.difference(UNTRAINED, UNIFORMITY, attrgetter("other")),
                 ),
-                *scores.learned(INFO_NCE),
+                *learned(scores, INFO_NCE),
             ),
         ),
         Finding(
             paper="Section 5.5.4: uniformity alone performs similarly to random initialization.",
             ours="Linear readout, as a share:",
             effects=(like_random,),
-            controls=scores.learned(INFO_NCE),
+            controls=learned(scores, INFO_NCE),
         ),
         Finding(
             paper="Section 5.5.4: uniformity + equivariance yields non-trivial representations.",
             ours="Linear readout in points:",
-            effects=(readout(SPREAD, UNTRAINED), readout(SPREAD, UNIFORMITY)),
-            controls=scores.learned(INFO_NCE),
+            effects=(gain(scores, SPREAD, UNTRAINED), gain(scores, SPREAD, UNIFORMITY)),
+            controls=learned(scores, INFO_NCE),
         ),
         Finding(
             paper="Section 5.5.4: it falls below invariance-based contrastive learning.",
             ours="Linear readout in points:",
-            effects=(readout(INFO_NCE, SPREAD),),
-            controls=scores.learned(INFO_NCE),
+            effects=(gain(scores, INFO_NCE, SPREAD),),
+            controls=learned(scores, INFO_NCE),
         ),
         Finding(
             paper="Figure 5-2: the best performance is that of all three terms.",
             ours="Linear readout in points:",
-            effects=tuple(readout(CARE, arm) for arm in (INFO_NCE, SPREAD, UNIFORMITY)),
-            controls=scores.learned(CARE),
+            effects=tuple(gain(scores, CARE, arm) for arm in (INFO_NCE, SPREAD, UNIFORMITY)),
+            controls=learned(scores, CARE),
         ),
     )
 
 
-def _similarities(scores: ArmScores, epochs: int) -> Figure:
+def _similarities(scores: Scores, epochs: int) -> Figure:
     places = [-(-epochs // 4), -(-epochs // 2), epochs]
     picks = [attrgetter("positive_quarter"), attrgetter("positive_half"), attrgetter("positive")]
     over = {
@@ -176,7 +170,7 @@ def _similarities(scores: ArmScores, epochs: int) -> Figure:
     )
 
 
-def _numbers(scores: ArmScores) -> Numbers:
+def _numbers(scores: Scores) -> Numbers:
     rows = []
     for arm in scores.names:
         numbers = [scores.mean(arm, attrgetter(name)).text(3) for name in ("positive", "other", "invariance")]

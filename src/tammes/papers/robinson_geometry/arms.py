@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
-from tammes.estimate import Estimate
+from tammes.papers import arms
+from tammes.papers.arms import UNTRAINED
 from tammes.papers.finding import Effect
 from tammes.training.care import Care
 
 if TYPE_CHECKING:
     from tammes.papers.robinson_geometry.care_training import CareRun, CareScore
 
-UNTRAINED, SIMCLR, IN_GROUPS, CARE, STRONG = (
-    "untrained",
+SIMCLR, IN_GROUPS, CARE, STRONG = (
     "SimCLR",
     "SimCLR in groups",
     "CARE",
@@ -50,55 +50,27 @@ MOMENTUM_ARMS: Mapping[str, Care | None] = {
 }
 """The same on MoCo."""
 
-Pick = Callable[["CareScore"], float]
+Scores = arms.ArmScores["CareRun", "CareScore"]
+"""Scores of the arms of one study."""
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class ArmScores:
-    """Scores of all arms of one study, by arm and seed.
+def scores_of(results: Mapping[CareRun, CareScore], *, dimension: int = 128) -> Scores:
+    """Return the scores of the cells with embeddings of a dimension."""
+    chosen = {run: score for run, score in results.items() if run.dimension == dimension}
+    of_sets = Scores.by_set(chosen).values()  # a study has one set, and may have no such cells yet
+    return next(iter(of_sets), Scores(data="", runs={}, scores={}))
 
-    Args:
-        scores: scores by arm, then by seed.
-    """
 
-    scores: Mapping[str, Mapping[int, CareScore]]
+def gain(scores: Scores, more: str, less: str) -> Effect:
+    """Return the gain of the linear readout of one arm over that of another, in percentage points."""
+    return scores.points(f"{more} over {less}", more, less, attrgetter("probe"))
 
-    @classmethod
-    def of(cls, results: Mapping[CareRun, CareScore], *, dimension: int = 128) -> ArmScores:
-        """Return the scores of the cells with embeddings of a dimension."""
-        scores: dict[str, dict[int, CareScore]] = {}
-        for run, score in results.items():
-            if run.dimension == dimension:
-                scores.setdefault(run.arm, {})[run.seed] = score
-        return cls(scores=scores)
 
-    @property
-    def names(self) -> list[str]:
-        """Arms that were measured, in the order of the study."""
-        return list(self.scores)
-
-    def mean(self, arm: str, pick: Pick) -> Estimate:
-        """Return the mean of a measurement of an arm over its seeds."""
-        return Estimate.over_seeds([pick(score) for score in self.scores[arm].values()])
-
-    def difference(self, more: str, less: str, pick: Pick) -> Estimate | None:
-        """Return by how much one arm is above another, seed by seed; None if one was not measured yet."""
-        ours, theirs = self.scores.get(more, {}), self.scores.get(less, {})
-        seeds = [seed for seed in ours if seed in theirs]
-        if not seeds:
-            return None
-        return Estimate.of_difference(
-            [pick(ours[seed]) for seed in seeds], [pick(theirs[seed]) for seed in seeds]
+def learned(scores: Scores, *names: str) -> tuple[Effect, ...]:
+    """Return the gains of the linear readout over the first weights, as controls of a finding."""
+    return tuple(
+        scores.points(
+            f"linear readout of {arm} over untrained, in points", arm, UNTRAINED, attrgetter("probe")
         )
-
-    def learned(self, *arms: str) -> tuple[Effect, ...]:
-        """Return the gains of the linear readout over the first weights, as controls of a finding."""
-        return tuple(
-            Effect(
-                name=f"linear readout of {arm} over untrained, in points",
-                difference=self.difference(arm, UNTRAINED, lambda score: score.probe),
-                digits=1,
-                scale=100,
-            )
-            for arm in arms
-        )
+        for arm in names
+    )

@@ -7,7 +7,6 @@ import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from pathlib import Path
 
 import torch
@@ -17,10 +16,11 @@ from tammes.data import Images
 from tammes.diagnostics.blocks import directions
 from tammes.encoders import ProjectionHeadConfig
 from tammes.evaluation import KNN, LabeledFeatures, LinearProbe
-from tammes.papers.image_sets import Parts, balanced
+from tammes.papers.arms import UNTRAINED
+from tammes.papers.image_sets import Parts, balanced, drawer
 from tammes.papers.page import PaperPage
 from tammes.papers.protocol import Protocol
-from tammes.papers.robinson_geometry.arms import ARMS, MOMENTUM_ARMS, UNTRAINED
+from tammes.papers.robinson_geometry.arms import ARMS, MOMENTUM_ARMS
 from tammes.papers.robinson_geometry.care_scale import ENCODERS, CareScale, batch_of
 from tammes.papers.study import Study
 from tammes.positives import Handwriting, Photographs
@@ -130,6 +130,10 @@ class CareScore:
     seconds: float
 
 
+Page = Callable[[Mapping[CareRun, CareScore], CareScale], PaperPage | None]
+"""Function from the scores to the page; None before the first trained arm."""
+
+
 def cell(arm: str, data: str, parts: Parts, scale: CareScale, seed: int, *, dimension: int = 128) -> CareRun:
     """Return the cell of an arm for a seed.
 
@@ -156,21 +160,21 @@ def cell(arm: str, data: str, parts: Parts, scale: CareScale, seed: int, *, dime
     )
 
 
-def cells_of(arms: Sequence[str], sets: Mapping[str, Parts], scale: CareScale) -> list[CareRun]:
-    """Return the cells of all arms and seeds, seed by seed."""
-    return [
+def study_of_arms(
+    arms: Sequence[str], sets: Mapping[str, Parts], scale: CareScale, page: Page
+) -> Study[CareRun, CareScore]:
+    """Return the study of some arms, with embeddings of 128 dimensions, seed by seed; see `study_of`."""
+    cells = [
         cell(arm, name, parts, scale, seed)
         for seed in scale.seeds
         for name, parts in sets.items()
         for arm in arms
     ]
+    return study_of(cells, sets, scale, page)
 
 
 def study_of(
-    cells: Sequence[CareRun],
-    sets: Mapping[str, Parts],
-    scale: CareScale,
-    page: Callable[[Mapping[CareRun, CareScore], CareScale], PaperPage | None],
+    cells: Sequence[CareRun], sets: Mapping[str, Parts], scale: CareScale, page: Page
 ) -> Study[CareRun, CareScore]:
     """Return the study of some cells.
 
@@ -198,13 +202,8 @@ def measurer(sets: Mapping[str, Parts], scale: CareScale) -> Callable[[CareRun],
         sets: sets of images by name, whole.
         scale: size of the study.
     """
-
-    @lru_cache(maxsize=1)
-    def parts_of(data: str, images: int, seed: int) -> Parts:
-        train_part, test_part = sets[data]
-        return balanced(train_part, images, seed=seed), balanced(test_part, scale.test_images, seed=seed)
-
-    return lambda run: fit(run, scale, parts_of(run.data, run.images, run.seed))
+    draw = drawer(sets, scale.test_images)
+    return lambda run: fit(run, scale, draw(run))
 
 
 def config_of(run: CareRun, images: Images) -> TrainingConfig:

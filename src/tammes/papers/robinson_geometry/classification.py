@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from operator import attrgetter
 
+from tammes.papers.arms import UNTRAINED
 from tammes.papers.entry import Request
 from tammes.papers.figures import dots
-from tammes.papers.finding import Effect, Finding
+from tammes.papers.finding import Finding
 from tammes.papers.image_sets import Parts
 from tammes.papers.page import Figure, Numbers, PaperPage, panel
 from tammes.papers.robinson_geometry.arms import (
@@ -17,11 +18,13 @@ from tammes.papers.robinson_geometry.arms import (
     MOCO_CARE,
     MOCO_IN_GROUPS,
     SIMCLR,
-    UNTRAINED,
-    ArmScores,
+    Scores,
+    gain,
+    learned,
+    scores_of,
 )
 from tammes.papers.robinson_geometry.care_scale import CareScale, image_set, scale_of
-from tammes.papers.robinson_geometry.care_training import CareRun, CareScore, cells_of, study_of
+from tammes.papers.robinson_geometry.care_training import CareRun, CareScore, study_of_arms
 from tammes.papers.robinson_geometry.equivariance import settings
 from tammes.papers.study import Study
 
@@ -44,18 +47,13 @@ def run(request: Request) -> None:
 
 
 def study(sets: Mapping[str, Parts], scale: CareScale) -> Study[CareRun, CareScore]:
-    """Return the study of a set of images.
-
-    Args:
-        sets: the set, by its name.
-        scale: size of the study.
-    """
-    return study_of(cells_of(ORDER, sets, scale), sets, scale, page)
+    """Return the study of a set of images."""
+    return study_of_arms(ORDER, sets, scale, page)
 
 
 def page(results: Mapping[CareRun, CareScore], scale: CareScale) -> PaperPage | None:
     """Return the page of what has been measured; None before the first trained arm."""
-    scores = ArmScores.of(results)
+    scores = scores_of(results)
     if SIMCLR not in scores.names:
         return None
     run = next(iter(results))
@@ -102,20 +100,15 @@ def page(results: Mapping[CareRun, CareScore], scale: CareScale) -> PaperPage | 
     )
 
 
-def findings(scores: ArmScores) -> tuple[Finding, ...]:
+def findings(scores: Scores) -> tuple[Finding, ...]:
     """Return the paper's statements beside our numbers."""
-
-    def readout(more: str, less: str) -> Effect:
-        difference = scores.difference(more, less, attrgetter("probe"))
-        return Effect(name=f"{more} over {less}", difference=difference, digits=1, scale=100)
-
     return (
         *(
             Finding(
                 paper=f"Figure 5-8: the readout of {host} improves with CARE.",
                 ours="Linear readout in points:",
-                effects=(readout(care, host),),
-                controls=scores.learned(care, host),
+                effects=(gain(scores, care, host),),
+                controls=learned(scores, care, host),
             )
             for care, host in HOSTS
         ),
@@ -123,8 +116,8 @@ def findings(scores: ArmScores) -> tuple[Finding, ...]:
             Finding(
                 paper=f"(Ours:) {care} improves by the loss, and not by the views in groups.",
                 ours="Linear readout in points:",
-                effects=(readout(care, grouped),),
-                controls=scores.learned(care, grouped),
+                effects=(gain(scores, care, grouped),),
+                controls=learned(scores, care, grouped),
             )
             for care, grouped in LOSS_ALONE
         ),

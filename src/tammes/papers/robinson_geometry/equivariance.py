@@ -12,12 +12,13 @@ from operator import attrgetter
 from statistics import fmean
 
 from tammes.estimate import Estimate
+from tammes.papers.arms import UNTRAINED
 from tammes.papers.entry import Request
 from tammes.papers.figures import curves, dots
 from tammes.papers.finding import Effect, Finding
 from tammes.papers.image_sets import Parts
 from tammes.papers.page import Figure, Numbers, PaperPage, panel
-from tammes.papers.robinson_geometry.arms import CARE, IN_GROUPS, SIMCLR, STRONG, UNTRAINED, ArmScores
+from tammes.papers.robinson_geometry.arms import CARE, IN_GROUPS, SIMCLR, STRONG, Scores, learned, scores_of
 from tammes.papers.robinson_geometry.care_scale import CareScale, image_set, scale_of
 from tammes.papers.robinson_geometry.care_training import CareRun, CareScore, cell, study_of
 from tammes.papers.study import Study
@@ -45,12 +46,7 @@ def run(request: Request) -> None:
 
 
 def study(sets: Mapping[str, Parts], scale: CareScale) -> Study[CareRun, CareScore]:
-    """Return the study of a set of images.
-
-    Args:
-        sets: the set, by its name.
-        scale: size of the study.
-    """
+    """Return the study of a set of images."""
     cells = [
         cell(arm, name, parts, scale, seed, dimension=dimension)
         for seed in scale.seeds
@@ -63,7 +59,7 @@ def study(sets: Mapping[str, Parts], scale: CareScale) -> Study[CareRun, CareSco
 
 def page(results: Mapping[CareRun, CareScore], scale: CareScale) -> PaperPage | None:
     """Return the page of what has been measured; None before the first trained arm."""
-    sphere, circle = ArmScores.of(results), ArmScores.of(results, dimension=CIRCLE)
+    sphere, circle = scores_of(results), scores_of(results, dimension=CIRCLE)
     if SIMCLR not in sphere.names:
         return None
     run = next(iter(results))
@@ -100,7 +96,7 @@ def settings(run: CareRun, scale: CareScale) -> dict[str, str]:
     }
 
 
-def findings(sphere: ArmScores, circle: ArmScores) -> tuple[Finding, ...]:
+def findings(sphere: Scores, circle: Scores) -> tuple[Finding, ...]:
     """Return the paper's statements beside our numbers, and what they leave open.
 
     Args:
@@ -108,11 +104,11 @@ def findings(sphere: ArmScores, circle: ArmScores) -> tuple[Finding, ...]:
         circle: scores with embeddings of 2.
     """
 
-    def below(name: str, more: str, less: str, attribute: str, scores: ArmScores, digits: int = 2) -> Effect:
+    def below(name: str, more: str, less: str, attribute: str, scores: Scores, digits: int = 2) -> Effect:
         difference = scores.difference(more, less, attrgetter(attribute))
         return Effect(name=name, difference=difference, digits=digits)
 
-    learned = sphere.learned(CARE, SIMCLR)
+    controls = learned(sphere, CARE, SIMCLR)
     return (
         Finding(
             paper="Figure 5-3: CARE has a lower average error and worst-case error.",
@@ -121,56 +117,51 @@ def findings(sphere: ArmScores, circle: ArmScores) -> tuple[Finding, ...]:
                 below("mean", SIMCLR, CARE, "wahba", sphere),
                 below("worst augmentation", SIMCLR, CARE, "worst", sphere),
             ),
-            controls=learned,
+            controls=controls,
         ),
         Finding(
             paper="Figure 5-3: CARE achieves lower error in nearly all augmentations.",
             ours="Share of the augmentations above one half:",
             effects=(Effect(name="", difference=_share_lower(sphere)),),
-            controls=learned,
+            controls=controls,
         ),
         Finding(
             paper="Figure 5-7: CARE attains a much lower relative equivariance error.",
             ours="Gamma of SimCLR over that of CARE:",
             effects=(below("at the end", SIMCLR, CARE, "gamma", sphere),),
-            controls=learned,
+            controls=controls,
         ),
         Finding(
             paper="Below Figure 5-7: CARE is less invariant to augmentations.",
             ours="Movement under CARE over that under SimCLR:",
             effects=(below("", CARE, SIMCLR, "invariance", sphere, 3),),
-            controls=learned,
+            controls=controls,
         ),
         Finding(
             paper="Corollary 1, Figure 5-4: compositions of augmentations are compositions of rotations.",
             ours="Distance from the product of two rotations, SimCLR over CARE:",
             effects=(below("", SIMCLR, CARE, "composition", sphere),),
-            controls=learned,
+            controls=controls,
         ),
         Finding(
             paper="Figure 5-5: on the circle, CARE has a lower variance of the cosine.",
             ours="Variance under SimCLR over that under CARE:",
             effects=(below("", SIMCLR, CARE, "cosine_variance", circle, 4),),
-            controls=circle.learned(CARE, SIMCLR),
+            controls=learned(circle, CARE, SIMCLR),
         ),
         Finding(
             paper="(Ours:) it is the loss, and not the views in groups, that makes augmentations rotations.",
             ours="Share of the movement that no rotation explains, in points, less under the loss:",
             effects=tuple(
-                Effect(
-                    name=f"{arm} below SimCLR in groups",
-                    difference=sphere.difference(IN_GROUPS, arm, attrgetter("unexplained")),
-                    digits=1,
-                    scale=100,
-                )
+                sphere.points(f"{arm} below SimCLR in groups", IN_GROUPS, arm, attrgetter("unexplained"))
                 for arm in (CARE, STRONG)
             ),
-            controls=sphere.learned(CARE, STRONG, IN_GROUPS),
+            controls=learned(sphere, CARE, STRONG, IN_GROUPS),
         ),
     )
 
 
-def _share_lower(sphere: ArmScores) -> Estimate | None:
+def _share_lower(sphere: Scores) -> Estimate | None:
     """Return the share of augmentations with a lower error under CARE than under SimCLR, above one half."""
     ours, theirs = (sphere.scores.get(arm, {}) for arm in (CARE, SIMCLR))
     shares = []
@@ -186,7 +177,7 @@ def errors_of(score: CareScore) -> list[float]:
     return [float(word) for word in score.each.split()]
 
 
-def _of_augmentations(sphere: ArmScores) -> Figure:
+def _of_augmentations(sphere: Scores) -> Figure:
     arms = [arm for arm in ON_SPHERE if arm in sphere.scores]
     first = {arm: errors_of(next(iter(sphere.scores[arm].values()))) for arm in arms}
     order = sorted(range(len(first[SIMCLR])), key=lambda place: first[SIMCLR][place])
@@ -200,7 +191,7 @@ def _of_augmentations(sphere: ArmScores) -> Figure:
     )
 
 
-def _over_epochs(sphere: ArmScores, epochs: int) -> Figure:
+def _over_epochs(sphere: Scores, epochs: int) -> Figure:
     places = [-(-epochs // 4), -(-epochs // 2), epochs]
     panels = []
     for name, title in (("gamma", "gamma"), ("invariance", "movement of an embedding")):
@@ -220,7 +211,7 @@ def _over_epochs(sphere: ArmScores, epochs: int) -> Figure:
     )
 
 
-def _numbers(sphere: ArmScores, circle: ArmScores) -> Numbers:
+def _numbers(sphere: Scores, circle: Scores) -> Numbers:
     header = (
         "arm", "Wahba", "worst", "no rotation, %", "gamma", "movement", "composition", "variance of cosine",
         "readout", "kNN", "seeds",
@@ -237,7 +228,7 @@ def _numbers(sphere: ArmScores, circle: ArmScores) -> Numbers:
     )
 
 
-def _row(name: str, scores: ArmScores, arm: str) -> tuple[str, ...]:
+def _row(name: str, scores: Scores, arm: str) -> tuple[str, ...]:
     numbers = (
         ("wahba", 2, 1.0), ("worst", 2, 1.0), ("unexplained", 1, 100.0), ("gamma", 3, 1.0),
         ("invariance", 3, 1.0), ("composition", 2, 1.0), ("cosine_variance", 4, 1.0),

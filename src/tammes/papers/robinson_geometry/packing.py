@@ -22,7 +22,7 @@ from tammes.estimate import Estimate
 from tammes.objective import Objective
 from tammes.papers.entry import Request
 from tammes.papers.figures import dots
-from tammes.papers.finding import Check, Effect, Finding
+from tammes.papers.finding import Check, Effect, Finding, effect_in_points
 from tammes.papers.image_sets import balanced
 from tammes.papers.page import Figure, Numbers, PaperPage, panel
 from tammes.papers.protocol import Protocol
@@ -268,12 +268,8 @@ def findings(results: Results) -> tuple[Finding | Check, ...]:
     def above(kind: str, classes: int, dimension: int, less: str) -> Effect:
         more = _values(results, kind, HARDER, classes, dimension, "reached")
         other = _values(results, kind, less, classes, dimension, "reached")
-        return Effect(
-            name=f"{classes} in {dimension} dimensions, over {less}",
-            difference=Estimate.of_difference(more, other),
-            digits=1,
-            scale=100,
-        )
+        difference = Estimate.of_difference(more, other)
+        return effect_in_points(f"{classes} in {dimension} dimensions, over {less}", difference)
 
     def arrived(classes: int, dimension: int) -> Effect:
         mean = _mean(results, POINTS, HARDER, classes, dimension, "reached")

@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from operator import attrgetter
 
+from tammes.papers.arms import UNTRAINED
 from tammes.papers.entry import Request
 from tammes.papers.figures import dots
 from tammes.papers.finding import Effect, Finding
 from tammes.papers.image_sets import Parts
 from tammes.papers.page import Figure, Numbers, PaperPage, panel
-from tammes.papers.robinson_geometry.arms import CARE, IN_GROUPS, SIMCLR, STRONG, UNTRAINED, ArmScores
+from tammes.papers.robinson_geometry.arms import CARE, IN_GROUPS, SIMCLR, STRONG, Scores, learned, scores_of
 from tammes.papers.robinson_geometry.care_scale import CareScale, image_set, scale_of
-from tammes.papers.robinson_geometry.care_training import CareRun, CareScore, cells_of, study_of
+from tammes.papers.robinson_geometry.care_training import CareRun, CareScore, study_of_arms
 from tammes.papers.robinson_geometry.equivariance import settings
 from tammes.papers.study import Study
 
@@ -32,18 +33,13 @@ def run(request: Request) -> None:
 
 
 def study(sets: Mapping[str, Parts], scale: CareScale) -> Study[CareRun, CareScore]:
-    """Return the study of a set of images.
-
-    Args:
-        sets: the set, by its name.
-        scale: size of the study.
-    """
-    return study_of(cells_of(ORDER, sets, scale), sets, scale, page)
+    """Return the study of a set of images."""
+    return study_of_arms(ORDER, sets, scale, page)
 
 
 def page(results: Mapping[CareRun, CareScore], scale: CareScale) -> PaperPage | None:
     """Return the page of what has been measured; None before the first trained arm."""
-    scores = ArmScores.of(results)
+    scores = scores_of(results)
     if SIMCLR not in scores.names:
         return None
     run = next(iter(results))
@@ -98,28 +94,21 @@ def page(results: Mapping[CareRun, CareScore], scale: CareScale) -> PaperPage | 
     )
 
 
-def findings(scores: ArmScores) -> tuple[Finding, ...]:
+def findings(scores: Scores) -> tuple[Finding, ...]:
     """Return the paper's statements beside our numbers."""
-    learned = scores.learned(CARE, SIMCLR)
+    controls = learned(scores, CARE, SIMCLR)
     return (
         Finding(
             paper="Figure 5-6: retrieved images vary more with the query's color under CARE than SimCLR.",
             ours="Share of the five nearest that stay under SimCLR over that under CARE, in points:",
-            effects=(
-                Effect(
-                    name="",
-                    difference=scores.difference(SIMCLR, CARE, attrgetter("kept")),
-                    digits=1,
-                    scale=100,
-                ),
-            ),
-            controls=learned,
+            effects=(scores.points("", SIMCLR, CARE, attrgetter("kept")),),
+            controls=controls,
         ),
         Finding(
             paper="Figure 5-6: the color of what SimCLR retrieves stays, and that of CARE follows the query.",
             ours="Slope under CARE over that under SimCLR:",
             effects=(Effect(name="", difference=scores.difference(CARE, SIMCLR, attrgetter("followed"))),),
-            controls=learned,
+            controls=controls,
         ),
         Finding(
             paper="(Ours:) it is the loss, and not the views in groups.",
@@ -128,6 +117,6 @@ def findings(scores: ArmScores) -> tuple[Finding, ...]:
                 Effect(name=arm, difference=scores.difference(arm, IN_GROUPS, attrgetter("followed")))
                 for arm in (CARE, STRONG)
             ),
-            controls=scores.learned(CARE, STRONG, IN_GROUPS),
+            controls=learned(scores, CARE, STRONG, IN_GROUPS),
         ),
     )

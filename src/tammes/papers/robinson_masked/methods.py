@@ -11,7 +11,7 @@ from tammes.estimate import Estimate
 from tammes.papers.arms import UNTRAINED
 from tammes.papers.entry import Request
 from tammes.papers.figures import curves, dots
-from tammes.papers.finding import Check, Effect, Finding
+from tammes.papers.finding import Check, Effect, Finding, effect_in_points
 from tammes.papers.page import Figure, panel
 from tammes.papers.robinson_masked.bases import Bases
 from tammes.papers.robinson_masked.measured import MaskedScore
@@ -172,12 +172,12 @@ def _more_gained(scores: Scores, bases: Bases, rival: str) -> Effect:
     ours, theirs, ours_short, theirs_short = seeds
     shared = [seed for seed in ours if all(seed in each for each in seeds)]
     if not shared:
-        return Effect(name=name, difference=None)
+        return effect_in_points(name, None)
     gained = Estimate.of_difference(
         [ours[seed].probe - ours_short[seed].probe for seed in shared],
         [theirs[seed].probe - theirs_short[seed].probe for seed in shared],
     )
-    return Effect(name=name, difference=gained, digits=1, scale=100)
+    return effect_in_points(name, gained)
 
 
 def _over(scores: Scores, bases: Bases, place: Callable[[MaskedScore], float], across: str) -> Drawing:

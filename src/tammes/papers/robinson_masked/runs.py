@@ -19,7 +19,6 @@ AN, CN, CA, NOISE, UNTOLD, A = (
     "A, reconstruction alone",
 )
 """Letters as in Table 6.5: contrast, autoencoding, noise."""
-PRINTED = Weights.printed()
 CONTRAST, SHARE, NOISE_LEVEL, RATE = 0.03, 0.7, 0.05, 0.5
 """Settings of CAN in the thesis: lambda_InfoNCE, lambda, sigma_max and the masking rate."""
 

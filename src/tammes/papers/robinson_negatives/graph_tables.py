@@ -14,8 +14,8 @@ from matplotlib.figure import Figure as Drawing
 from tammes.data import GraphSet
 from tammes.estimate import Estimate
 from tammes.objective import Objective
-from tammes.papers.finding import Effect
-from tammes.papers.page import Numbers, PaperPage, panel
+from tammes.papers.finding import Effect, effect_in_points
+from tammes.papers.page import Figure, Numbers, PaperPage, panel
 from tammes.papers.protocol import Protocol
 from tammes.papers.robinson_negatives.graph_scores import GraphScore
 from tammes.papers.robinson_negatives.graph_training import (
@@ -153,15 +153,12 @@ def study_of(
     )
 
 
-def points(name: str, difference: Estimate) -> Effect:
-    """Return a difference of accuracies as an effect in percentage points."""
-    return Effect(name=name, difference=difference, digits=1, scale=100)
-
-
 def learned(results: GraphResults, methods: Sequence[str]) -> tuple[Effect, ...]:
     """Return the controls: the best of the methods over the untrained encoder, set by set."""
     return tuple(
-        points(f"{data}, over untrained", results.best_over(data, methods, (UNTRAINED,), TESTS, INNER))
+        effect_in_points(
+            f"{data}, over untrained", results.best_over(data, methods, (UNTRAINED,), TESTS, INNER)
+        )
         for data in results.sets
     )
 
@@ -250,7 +247,28 @@ def overview(
     return figure
 
 
-def set_panels(results: GraphResults, methods: Sequence[str], base: str) -> tuple[Panel, ...]:
+def figure_over(
+    results: GraphResults, methods: Sequence[str], base: str, *, name: str = "InfoGraph", words: str = ""
+) -> Figure:
+    """Return the figure of the differences of all methods from one, with a panel for each set.
+
+    Args:
+        results: scores.
+        methods: methods, from above; the first three are the floors.
+        base: method from which the difference is taken.
+        name: name of that method in the title.
+        words: description of that method; empty for its name.
+    """
+    return Figure(
+        title=f"Over {name}",
+        words=f"Accuracy after the last epoch over that of {words or name}, mean and 95 % interval over the "
+        "seeds, in points. The first three cost no training.",
+        panels=_set_panels(results, methods, base),
+        wide=True,
+    )
+
+
+def _set_panels(results: GraphResults, methods: Sequence[str], base: str) -> tuple[Panel, ...]:
     """Return a drawing of the differences for each set."""
     found = []
     for data in results.sets:

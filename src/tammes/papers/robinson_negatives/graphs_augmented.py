@@ -10,8 +10,8 @@ from tammes import recipes
 from tammes.data import GraphSet
 from tammes.objective import Objective
 from tammes.papers.entry import Request
-from tammes.papers.finding import Effect, Finding
-from tammes.papers.page import Figure, PaperPage
+from tammes.papers.finding import Effect, Finding, effect_in_points
+from tammes.papers.page import PaperPage
 from tammes.papers.robinson_negatives.graph_scores import GraphScore
 from tammes.papers.robinson_negatives.graph_tables import (
     CLEAN,
@@ -19,11 +19,10 @@ from tammes.papers.robinson_negatives.graph_tables import (
     REMARKS,
     TESTS,
     GraphResults,
+    figure_over,
     learned,
     numbers,
     overview,
-    points,
-    set_panels,
     settings_of,
     study_of,
 )
@@ -120,13 +119,12 @@ def page(results: GraphResults, sets: Mapping[str, GraphSet], scale: GraphScale)
         overview=overview(results, compared, BASE),
         findings=findings(results),
         figures=(
-            Figure(
-                title=f"Over {BASE}",
-                words="Accuracy after the last epoch over that of InfoNCE at temperature 0.2 on views by "
-                "one of four changes, mean and 95 % interval over the seeds, in points. The first three cost "
-                "no training.",
-                panels=set_panels(results, compared, BASE),
-                wide=True,
+            figure_over(
+                results,
+                compared,
+                BASE,
+                name=BASE,
+                words="InfoNCE at temperature 0.2 on views by one of four changes",
             ),
         ),
         numbers=numbers(
@@ -182,7 +180,7 @@ def findings(results: GraphResults) -> tuple[Finding, ...]:
 
 def _effects(results: GraphResults, more: str, less: str) -> tuple[Effect, ...]:
     return tuple(
-        points(data, results.best_over(data, FAMILIES[more], FAMILIES[less], TESTS, INNER))
+        effect_in_points(data, results.best_over(data, FAMILIES[more], FAMILIES[less], TESTS, INNER))
         for data in results.sets
     )
 

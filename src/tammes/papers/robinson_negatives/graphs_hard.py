@@ -12,8 +12,8 @@ from tammes.data import GraphSet
 from tammes.estimate import Estimate
 from tammes.objective import Objective
 from tammes.papers.entry import Request
-from tammes.papers.finding import Finding
-from tammes.papers.page import Figure, PaperPage
+from tammes.papers.finding import Finding, effect_in_points
+from tammes.papers.page import PaperPage
 from tammes.papers.robinson_negatives.easy import Easy
 from tammes.papers.robinson_negatives.graph_scores import GraphScore
 from tammes.papers.robinson_negatives.graph_tables import (
@@ -23,11 +23,10 @@ from tammes.papers.robinson_negatives.graph_tables import (
     REMARKS,
     TESTS,
     GraphResults,
+    figure_over,
     learned,
     numbers,
     overview,
-    points,
-    set_panels,
     settings_of,
     study_of,
 )
@@ -86,15 +85,7 @@ def page(results: GraphResults, sets: Mapping[str, GraphSet], scale: GraphScale)
         title="Hard negatives on graphs",
         overview=overview(results, compared, INFO_GRAPH),
         findings=findings(results),
-        figures=(
-            Figure(
-                title="Over InfoGraph",
-                words="Accuracy after the last epoch over that of InfoGraph, mean and 95 % interval over the "
-                "seeds, in points. The first three cost no training.",
-                panels=set_panels(results, compared, INFO_GRAPH),
-                wide=True,
-            ),
-        ),
+        figures=(figure_over(results, compared, INFO_GRAPH),),
         numbers=numbers(
             results,
             {(data, HARD[0]): f"best beta: {gain}" for data, gain in PAPER_GAINS.items()},
@@ -118,7 +109,7 @@ def findings(results: GraphResults) -> tuple[Finding, ...]:
                 ours="beta chosen for each test fold by the inner ones, over beta = 0, after the last epoch. "
                 f"The thesis has {_gains(better)}:",
                 effects=tuple(
-                    points(data, results.best_over(data, HARD, (INFO_GRAPH,), TESTS, INNER))
+                    effect_in_points(data, results.best_over(data, HARD, (INFO_GRAPH,), TESTS, INNER))
                     for data in better
                 ),
                 controls=controls,

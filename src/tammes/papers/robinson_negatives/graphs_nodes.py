@@ -17,10 +17,10 @@ from tammes.data import NodeSet, block_model
 from tammes.encoders import GCNEncoderConfig, ProjectionHeadConfig
 from tammes.evaluation import LabeledFeatures, LinearProbe, smoothed
 from tammes.papers.entry import Request
-from tammes.papers.finding import Effect, Finding
+from tammes.papers.finding import Effect, Finding, effect_in_points
 from tammes.papers.page import Figure, PaperPage, panel
 from tammes.papers.protocol import Protocol
-from tammes.papers.robinson_negatives.graph_tables import GraphResults, Pick, numbers, overview, points
+from tammes.papers.robinson_negatives.graph_tables import GraphResults, Pick, numbers, overview
 from tammes.papers.robinson_negatives.graph_training import UNTRAINED
 from tammes.papers.robinson_negatives.graphs_augmented import (
     BASE,
@@ -251,7 +251,9 @@ def settings_of(scale: NodeScale) -> dict[str, str]:
 def findings(results: GraphResults) -> tuple[Finding, ...]:
     """Return the papers' statements beside our numbers."""
     controls = tuple(
-        points(f"over {floor}", results.best_over(GRAPH, tuple(SEARCHED), (floor,), TEST, VALIDATION))
+        effect_in_points(
+            f"over {floor}", results.best_over(GRAPH, tuple(SEARCHED), (floor,), TEST, VALIDATION)
+        )
         for floor in (UNTRAINED, SMOOTHED)
     )
     return (
@@ -282,4 +284,4 @@ def findings(results: GraphResults) -> tuple[Finding, ...]:
 
 
 def _over(results: GraphResults, more: str, less: str) -> Effect:
-    return points("", results.best_over(GRAPH, FAMILIES[more], FAMILIES[less], TEST, VALIDATION))
+    return effect_in_points("", results.best_over(GRAPH, FAMILIES[more], FAMILIES[less], TEST, VALIDATION))

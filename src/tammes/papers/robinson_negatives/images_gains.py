@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from tammes.estimate import Estimate
 from tammes.papers.figures import small_multiples
-from tammes.papers.finding import Effect, Finding
+from tammes.papers.finding import Effect, Finding, effect_in_points
 from tammes.papers.page import Figure, panel
 from tammes.papers.robinson_negatives.images_arms import EPSILON, HCL, HCL_OT, SIMCLR
 from tammes.papers.robinson_negatives.images_axes import (
@@ -189,7 +189,7 @@ def _grown(arms: ImageArms, axis: Axis, name: str, more: float, less: float) -> 
         lambda seed: four[0][seed].probe - four[1][seed].probe - four[2][seed].probe + four[3][seed].probe,
         *four,
     )
-    return Effect(name=name, difference=grown, digits=1, scale=100)
+    return effect_in_points(name, grown)
 
 
 def _learned(

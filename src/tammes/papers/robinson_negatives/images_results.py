@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tammes.estimate import Estimate
-from tammes.papers.finding import Effect, Finding
+from tammes.papers.finding import Effect, Finding, effect_in_points
 from tammes.papers.robinson_negatives.images_arms import (
     BCL_HARD,
     BCL_TRANSPORT,
@@ -83,7 +83,7 @@ def _trends(arms: ImageArms) -> list[Finding]:
             paper="Figure 3-2, debiased negatives are nearer to those of other labels than biased ones.",
             ours="Distance of the readout from the oracle's, biased over debiased, in points; the oracle is "
             f"above SimCLR by {_points(arms.difference(ORACLE, SIMCLR))}:",
-            effects=(Effect(name="", difference=nearer, digits=1, scale=100),),
+            effects=(effect_in_points("", nearer),),
             controls=arms.learned(SIMCLR, DCL, ORACLE),
         ),
         Finding(
@@ -96,7 +96,7 @@ def _trends(arms: ImageArms) -> list[Finding]:
             paper="Figure 3-6, middle: with true positives larger beta is better, with views it is not.",
             ours="Change of the readout from beta 0 to 6, with positives of the same class over that with "
             f"views, in points; best beta by the mean readout: {_best_betas(arms)}:",
-            effects=(Effect(name="", difference=_steeper(arms), digits=1, scale=100),),
+            effects=(effect_in_points("", _steeper(arms)),),
             controls=arms.learned(SIMCLR, steepest, f"{SIMCLR}, same class", f"{steepest}, same class"),
         ),
         Finding(
@@ -162,7 +162,7 @@ def _many_negatives(arms: ImageArms) -> list[Finding]:
                 paper="3.5.1, the gain is larger with more classes.",
                 ours=f"Gain of {HCL} over {SIMCLR} with all classes over that with "
                 f"{arm.removeprefix(f'{HCL}, ')} ({_points(arms.difference(arm, _plain(arm)))}), in points:",
-                effects=(Effect(name="", difference=grown, digits=1, scale=100),),
+                effects=(effect_in_points("", grown),),
                 controls=arms.learned(HCL, SIMCLR),
             )
         )

@@ -8,7 +8,7 @@ from itertools import pairwise
 from operator import attrgetter
 
 from tammes.estimate import Estimate
-from tammes.papers.finding import Effect
+from tammes.papers.finding import Effect, effect_in_points
 from tammes.papers.robinson_negatives.images_arms import UNTRAINED, ImageRun
 from tammes.papers.robinson_negatives.images_training import ImageScore
 
@@ -61,7 +61,7 @@ class ImageArms:
 
     def points(self, name: str, more: str, less: str, pick: Pick = PROBE) -> Effect:
         """Return a difference as an effect in percentage points."""
-        return Effect(name=name, difference=self.difference(more, less, pick), digits=1, scale=100)
+        return effect_in_points(name, self.difference(more, less, pick))
 
     def learned(self, *arms: str) -> tuple[Effect, ...]:
         """Return the gains of the readout over the untrained encoder, as controls."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 
 from tammes.estimate import Estimate
-from tammes.papers.finding import Check, Effect, Finding
+from tammes.papers.finding import Check, Effect, Finding, effect_in_points
 from tammes.papers.robinson_spectral.automorphism_counts import (
     CONNECTED,
     DRAWN,
@@ -91,7 +91,8 @@ def _vanishing(groups: Groups, name: str) -> Finding:
         _points(f"{kind}: n = {least} above n = {most}", at(kind, least), at(kind, most)) for kind in DENSE
     ]
     below = [
-        _effect(f"{kind}, n = {most}: below {100 * MARGIN:g} %", -(at(kind, most) - MARGIN)) for kind in DENSE
+        effect_in_points(f"{kind}, n = {most}: below {100 * MARGIN:g} %", -(at(kind, most) - MARGIN))
+        for kind in DENSE
     ]
     return Finding(
         paper=SAYS[name],
@@ -190,8 +191,4 @@ def _percent(count: int, of: int) -> str:
 
 
 def _points(name: str, more: Estimate, less: Estimate) -> Effect:
-    return _effect(name, Estimate.of_separate_shares(more, less))
-
-
-def _effect(name: str, difference: Estimate) -> Effect:
-    return Effect(name=name, difference=difference, digits=1, scale=100)
+    return effect_in_points(name, Estimate.of_separate_shares(more, less))

@@ -116,6 +116,6 @@ def _published(method: str, name: str) -> str:
 
 
 def _counted(count: int, behind: Sequence[str]) -> str:
-    """Return of how many comparisons the table says what the text says of all."""
+    """Return how many of the comparisons in the table agree with the text, and name those that do not."""
     words = f"says so of {count - len(behind)} in {count} comparisons"
     return f"{words}; not of {'; '.join(behind)}." if behind else f"{words}."

@@ -16,13 +16,13 @@ from matplotlib.figure import Figure as Drawing
 
 from tammes.data import digits
 from tammes.estimate import Estimate
-from tammes.papers.ash.vision import load
 from tammes.papers.entry import Request
-from tammes.papers.finding import Effect, Finding
-from tammes.papers.image_sets import Parts
+from tammes.papers.finding import Finding, effect_in_points
+from tammes.papers.image_sets import Parts, published_sets
 from tammes.papers.page import Figure, Numbers, PaperPage, panel
 from tammes.papers.protocol import Protocol
 from tammes.papers.study import Study, grouped
+from tammes.papers.weber import POSITIVES_REAL_DATA
 from tammes.papers.weber.active_training import (
     CANDIDATES,
     LABELED,
@@ -132,8 +132,8 @@ def arms_of(results: Mapping[ActiveRun, ActiveScore]) -> tuple[ActiveArm, ...]:
 
 def run(request: Request) -> None:
     """Train by each kind of positives on each set."""
-    sets = {"digits": (digits("train"), digits("test")), **load(request.required_data())}
-    study(sets, scale_of(request)).run(request)
+    published = published_sets(request.required_data(), wanted=POSITIVES_REAL_DATA.data)
+    study({"digits": (digits("train"), digits("test")), **published}, scale_of(request)).run(request)
 
 
 def study(sets: Mapping[str, Parts], scale: ActiveScale) -> Study[ActiveRun, ActiveScore]:
@@ -206,9 +206,10 @@ def findings(arms: Sequence[ActiveArm]) -> tuple[Finding, ...]:
             Finding(
                 paper=f"{paper} (On latents.)",
                 ours=f"{name} over random, linear probe after as many updates, in points:",
-                effects=tuple(_points(arm.data, arm.at_equal_updates(PROBE)) for arm in several),
+                effects=tuple(effect_in_points(arm.data, arm.at_equal_updates(PROBE)) for arm in several),
                 controls=tuple(
-                    _points(f"{arm.data}, over untrained", arm.above_untrained(PROBE)) for arm in several
+                    effect_in_points(f"{arm.data}, over untrained", arm.above_untrained(PROBE))
+                    for arm in several
                 ),
             )
         )
@@ -226,10 +227,6 @@ def findings(arms: Sequence[ActiveArm]) -> tuple[Finding, ...]:
             )
         )
     return tuple(found)
-
-
-def _points(name: str, difference: Estimate) -> Effect:
-    return Effect(name=name, difference=difference, digits=1, scale=100)
 
 
 def _numbers(results: Mapping[ActiveRun, ActiveScore]) -> Numbers:
