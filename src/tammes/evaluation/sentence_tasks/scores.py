@@ -209,9 +209,8 @@ def _f1(found: Int64[Tensor, " n"], true: Int64[Tensor, " n"]) -> Estimate:
     drawn = torch.nn.functional.one_hot(rows.view(DRAWS, -1), 4).sum(dim=1).double()
     values = _f1_of(drawn)
     ends = torch.quantile(values, torch.tensor([(1 - LEVEL) / 2, (1 + LEVEL) / 2], dtype=torch.float64))
-    if (
-        ends[0] == ends[1]
-    ):  # no draw differs: F1 = 2 J / (1 + J) of the share J of hits, with Wilson's interval
+    if ends[0] == ends[1]:
+        # No draw differs: F1 = 2 J / (1 + J), with Wilson's interval of the share J of hits.
         others = int(cells[1:].sum())
         hits = Estimate.of_share(float(cells[3]) / max(1, others), max(1, others))
         mean, low, high = (2 * each / (1 + each) for each in (hits.mean, hits.low, hits.high))
