@@ -140,3 +140,9 @@ def test_a_simplex_has_equal_angles_and_a_center_at_zero() -> None:
         np.testing.assert_allclose(points @ points.T, expected, atol=1e-12)
         np.testing.assert_allclose(points.sum(axis=0), 0, atol=1e-12)
         assert largest_cosine(points) == pytest.approx(-1 / (count - 1))
+
+
+@pytest.mark.parametrize(("count", "dim", "name"), [(1, 3, "count"), (0, 3, "count"), (4, 0, "dim")])
+def test_fewer_points_than_two_have_no_optimum(count: int, dim: int, name: str) -> None:
+    with pytest.raises(ValueError, match=f"{name} must be an integer of at least"):
+        optimum(count, dim)

@@ -39,10 +39,15 @@ def optimum(count: int, dim: int) -> Optimum | None:
         count: number of points, at least 2.
         dim: dimension of the space, at least 1.
 
+    Raises:
+        ValueError: for fewer points or dimensions.
+
     Example:
         >>> round(optimum(12, 3).cosine, 9), optimum(15, 3)
         (0.447213595, None)
     """
+    check_integer("count", count, minimum=2)
+    check_integer("dim", dim)
     for points, proof in _constructions(count, dim):
         return Optimum(cosine=largest_cosine(points), proof=proof, points=points)
     if dim == 3 and count in _ON_THE_SPHERE:
