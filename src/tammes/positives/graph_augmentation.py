@@ -130,9 +130,8 @@ class GraphAugmentation(ABC):
         """
         rows = torch.arange(batch.count, device=batch.owner.device)
         noise = GraphNoise(seed=seed, rows=rows + first_row)
-        return self.changed(
-            batch, noise, torch.full((batch.count,), self.share, dtype=torch.float64, device=rows.device)
-        )
+        shares = torch.full((batch.count,), self.share, dtype=torch.float64, device=rows.device)
+        return self.changed(batch, noise, shares)
 
 
 @dataclass(frozen=True, kw_only=True)

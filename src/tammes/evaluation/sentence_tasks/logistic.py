@@ -128,8 +128,8 @@ class ManyRegressions:
         mean_curvature = (curvature if self.classes == 2 else curvature * (1 - p)).mean(dim=0)
         scale = 1 + mean_curvature * self.spread[:, None, None]
         of_bias_scale = (mean_curvature * len(self.x)).clamp(min=1e-12)
-        r, s = -gradient, self._bound(-of_bias)
-        z, t = r / scale, self._bound(s / of_bias_scale)
+        r, s = -gradient, self._centered(-of_bias)
+        z, t = r / scale, self._centered(s / of_bias_scale)
         d, e = z, t
         step, of_bias_step = torch.zeros_like(d), torch.zeros_like(e)
         change = torch.zeros_like(curvature)
@@ -144,19 +144,19 @@ class ManyRegressions:
             turned = curvature * along
             if self.classes > 2:
                 turned -= curvature * (p * along).sum(dim=2, keepdim=True)
-            hd, he = d + _transposed(self.x, turned), self._bound(turned.sum(dim=0))
+            hd, he = d + _transposed(self.x, turned), self._centered(turned.sum(dim=0))
             bend = (d * hd).sum(dim=(0, 2)) + (e * he).sum(dim=1)
             alpha = torch.where(going, rho / bend.clamp(min=1e-30), 0.0)[:, None]
             step, of_bias_step, change = step + alpha * d, of_bias_step + alpha * e, change + alpha * along
             r, s = r - alpha * hd, s - alpha * he
-            z, t = r / scale, self._bound(s / of_bias_scale)
+            z, t = r / scale, self._centered(s / of_bias_scale)
             after = (r * z).sum(dim=(0, 2)) + (s * t).sum(dim=1)
             beta = torch.where(going, after / rho.clamp(min=1e-30), 0.0)[:, None]
             d, e = z + beta * d, t + beta * e
             rho = torch.where(going, after, rho)
         return step, of_bias_step, change
 
-    def _bound(self, bias: Tensor) -> Tensor:
+    def _centered(self, bias: Tensor) -> Tensor:
         """Return biases without their mean over the classes.
 
         No loss depends on it: along it the Hessian is zero, and rounding errors would grow without end.

@@ -164,10 +164,8 @@ class _Solver:
         inference, gradient = torch.is_inference_mode_enabled(), torch.is_grad_enabled()
 
         def in_mode(stack: Int[Tensor, " some"], edges: Int[Tensor, " some_edges"]) -> None:
-            with (
-                torch.inference_mode(inference),
-                torch.set_grad_enabled(gradient),
-            ):  # modes are a thread's own
+            # Threads do not inherit modes.
+            with torch.inference_mode(inference), torch.set_grad_enabled(gradient):
                 decompose(stack, edges)
 
         # LAPACK decomposes the matrices of a stack one by one. Threads take one stack each and write to
