@@ -414,6 +414,7 @@ def test_bytes_that_are_no_text_are_refused(tmp_path: Path) -> None:
         ("a\t\tb\nb\t\tc\n", "one tab between two words, got an empty word in"),
         ("\ta\tb\n", "one tab between two words, got an empty word in"),
         ("Boston,New York\nChicago,New Orleans\n", "names without blanks, or with tabs between them"),
+        ("New York,Boston,{'weight': 1}\n", "names without blanks, or with tabs between them"),
     ],
 )
 def test_words_that_would_be_other_nodes_are_refused(lines: str, message: str, tmp_path: Path) -> None:

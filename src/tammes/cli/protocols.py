@@ -156,7 +156,7 @@ class Protocols:
         augmentation, precision = self._augmentation(), self.run.config.training.precision
         if is_slower_in(precision, device_of(self.encoder)):
             self.said.append(
-                f"Fine-tuned in float32: this processor is far slower in {precision}, the run's."
+                "Fine-tuned in float32: this processor is far slower in bfloat16, in which the run trained."
             )
             precision = "32-true"
         settings = FineTuning.suited(

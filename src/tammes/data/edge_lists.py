@@ -209,10 +209,11 @@ def _words(line: str, where: str) -> list[str]:
                 f"expected one tab between two words, got an empty word in {line.rstrip()!r} in {where}"
             )
         return words
-    first, *rest = line.split(",")
-    # A number may follow the second name, its weight.
-    behind = [*first.split()[1:], *(word for word in "".join(rest[:1]).split()[1:] if not is_numeral(word))]
-    if rest and "{" not in line and behind:
+    first, *rest = line.partition("{")[0].split(",")  # networkx writes {'weight': 1, ...} behind the names
+    behind = [
+        word for field in rest[:1] for word in field.split()[1:] if not is_numeral(word)
+    ]  # but a weight
+    if rest and (len(first.split()) > 1 or behind):
         raise ValueError(
             f"expected names without blanks, or with tabs between them, got {line.strip()!r} in {where}"
         )

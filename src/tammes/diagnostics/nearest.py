@@ -71,9 +71,16 @@ def nearest_neighbors(
     parts = points.split(max(1, ELEMENTS // points.shape[1]))
     half = torch.cat([torch.linalg.vector_norm(part - center, dim=1).square_() / 2 for part in parts])
     side = max(1, ELEMENTS // len(points))
-    # So do products with points themselves, if their mean is longer than they differ.
-    others = points - center if bool(center.square().sum() > 2 * half.mean()) else points
-    found = [_of_block(points[block] - center, others, half, block, k) for block in rows.split(side)]
+    # So do products with points themselves, if their mean is longer than they differ. These are centered in
+    # parts, since a whole copy may not fit.
+    far, found = bool(center.square().sum() > 2 * half.mean()), []
+    for block in rows.split(side):
+        left = points[block] - center
+        if far:
+            products = torch.cat([product(left, (part - center).T) for part in parts], dim=1)
+        else:
+            products = product(left, points.T)
+        found.append(_nearest(products, half, block, k))
     indices = torch.cat(found)
     # The order by inner products has their rounding errors: close pairs are sorted again.
     distances, order = distances_to(points, rows, indices).sort(dim=1, stable=True)
@@ -226,12 +233,10 @@ def faiss_module() -> Any:
     return faiss
 
 
-def _of_block(
-    centered: Tensor, others: Tensor, half: Tensor, block: Tensor, k: int
-) -> Int64[Tensor, "block k"]:
+def _nearest(products: Tensor, half: Tensor, block: Tensor, k: int) -> Int64[Tensor, "block k"]:
     # |x_i - x_j|^2 / 2 = |x_j - m|^2 / 2 - (x_i - m) . x_j, up to terms that are the same for all j; so it is
     # with x_j - m in place of x_j.
-    closeness = product(centered, others.T).sub_(half)
+    closeness = products.sub_(half)
     closeness[torch.arange(len(block)), block] = -torch.inf
     return closeness.topk(k, dim=1).indices
 

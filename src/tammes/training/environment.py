@@ -181,7 +181,7 @@ def seconds_of_small_product(dtype: torch.dtype) -> float:
 def is_slow_in_bfloat16(*, seconds: Callable[[torch.dtype], float] = seconds_of_small_product) -> bool:
     """Return whether the processor multiplies matrices in bfloat16 far more slowly than in float32.
 
-    Without AVX-512 torch has no kernels for it: an AMD EPYC with AVX2 took 14 to 63 times as long.
+    Without AVX-512 torch has no kernels for it, and computes it entry by entry.
 
     Args:
         seconds: time of a product in a type.

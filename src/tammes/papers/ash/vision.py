@@ -74,10 +74,8 @@ def run(request: Request) -> None:
             f"the whole budget trains ResNet-18 for {PAPER.epochs} epochs, hundreds of times, and PyTorch "
             f"finds no GPU here: choose budget {MEASURED_HERE:g}, which takes about 40 minutes, or less"
         )
-    scale, sets = (
-        scale_of(request.budget),
-        published_sets(request.required_data(), wanted=NEGATIVES_VISION.data),
-    )
+    scale = scale_of(request.budget)
+    sets = published_sets(request.required_data(), wanted=NEGATIVES_VISION.data)
     seeds = request.seed_range(scale.seeds, fewest=scale.seeds)
     Study(
         cells=cells(sets, scale, seeds),

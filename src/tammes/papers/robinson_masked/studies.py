@@ -257,7 +257,7 @@ def _settings(bases: Bases) -> dict[str, str]:
         base.data: f"{base.images:,} training images, {base.test_images:,} test images, batches of "
         f"{base.batch_size}",
         f"learning rates on {base.data}": rates or "none",
-        "encoder": f"{base.encoder}; what this machine trains, in {precision_of(base.encoder)}",
+        "encoder": f"{base.encoder}, trained on this machine with precision {precision_of(base.encoder)}",
         "schedules": f"{scale.epochs} epochs, a short one of {scale.short}, and {scale.ablation} for losses, "
         "terms and settings; AdamW, half a cosine",
         "fine-tuning": f"{scale.tuned_epochs} epochs, the same settings for every encoder",
